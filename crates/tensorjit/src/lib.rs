@@ -1,0 +1,1 @@
+//! A dynamic tensor compiler for CPUs: lazy arrays, symbolic sizes, fusion, planned memory.

@@ -1,0 +1,1 @@
+//! The tj command: run, explain and check tensor programs.

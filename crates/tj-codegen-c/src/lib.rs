@@ -1,0 +1,1 @@
+//! Turns kernels into C text.

@@ -1,0 +1,1 @@
+//! Turns kernels into machine code with Cranelift.

@@ -1,0 +1,1 @@
+//! Reads and writes tensor files: .npy and .npz.

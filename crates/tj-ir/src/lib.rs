@@ -1,0 +1,1 @@
+//! Symbolic sizes, operators with their algebra, expressions, and lazy tensors.

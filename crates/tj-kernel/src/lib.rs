@@ -1,0 +1,1 @@
+//! A small loop language for tensor kernels: lowering, verifier, interpreter, text form.

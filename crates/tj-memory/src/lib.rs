@@ -1,0 +1,1 @@
+//! Places buffers with known lifetimes in one arena, and verifies the placement.

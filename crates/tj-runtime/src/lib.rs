@@ -1,0 +1,1 @@
+//! Compiles plans to programs, binds sizes, plans memory and runs.

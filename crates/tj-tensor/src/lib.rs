@@ -1,0 +1,1 @@
+//! Tensors as lists of levels: dtypes, scalars, dense strided storage and views.

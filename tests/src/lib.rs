@@ -1,0 +1,1 @@
+//! Differential, golden and acceptance tests of the whole pipeline.
