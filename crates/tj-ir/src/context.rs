@@ -83,7 +83,7 @@ impl Context {
 impl Drop for Joined {
     fn drop(&mut self) {
         let mut todo = Vec::new();
-        let mut open = |joined: &mut Joined, todo: &mut Vec<Context>| {
+        let open = |joined: &mut Joined, todo: &mut Vec<Context>| {
             if let Joined::Two(a, b) = joined {
                 todo.extend([std::mem::take(a), std::mem::take(b)]);
             }

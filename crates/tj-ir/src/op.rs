@@ -362,14 +362,17 @@ impl Op {
 
 impl Named {
     /// The value in a dtype.
+    ///
+    /// # Panics
+    /// On the least or greatest of a complex dtype, which has no order; no row of the table asks for it.
     pub fn scalar(self, dtype: DType) -> Scalar {
         match self {
             Named::Zero => Scalar::zero(dtype),
             Named::MinusZero if dtype.is_float() => Scalar::F64(-0.0).cast(dtype),
             Named::MinusZero => Scalar::zero(dtype),
             Named::One => Scalar::one(dtype),
-            Named::Least => Scalar::lowest(dtype),
-            Named::Greatest => Scalar::greatest(dtype),
+            Named::Least => Scalar::lowest(dtype).expect("extremes are asked of ordered dtypes only"),
+            Named::Greatest => Scalar::greatest(dtype).expect("extremes are asked of ordered dtypes only"),
             Named::AllOnes if dtype.is_bool() => Scalar::Bool(true),
             Named::AllOnes => Scalar::I64(-1).cast(dtype),
         }
@@ -458,8 +461,7 @@ mod tests {
             .iter()
             .map(|&x| Scalar::F64(x).cast(dtype))
             .collect();
-        all.push(Scalar::lowest(dtype));
-        all.push(Scalar::greatest(dtype));
+        all.extend([Scalar::lowest(dtype), Scalar::greatest(dtype)].into_iter().flatten());
         all
     }
 

@@ -380,7 +380,7 @@ fn reshape_map(old: &[Dim], new: &[Dim]) -> Indices {
 
     let mut ranges = crate::dim::Ranges::new();
     for (d, size) in new.iter().enumerate() {
-        ranges.set(&Symbol::index(d as u32), Dim::from(0), size - 1);
+        ranges.set_extent(d as u32, size);
     }
     let mut linear = Dim::from(0);
     for d in new_mid {
