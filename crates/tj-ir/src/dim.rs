@@ -53,6 +53,7 @@ mod eval;
 mod facts;
 mod interval;
 mod opaque;
+mod parts;
 mod poly;
 mod query;
 mod ranges;
@@ -67,6 +68,7 @@ use std::ops::RangeBounds;
 use std::sync::Arc;
 
 pub use error::DimError;
+pub use parts::{Factor, Part};
 pub use ranges::Ranges;
 pub use symbol::{MAX_SIZE, Symbol, SymbolKind};
 

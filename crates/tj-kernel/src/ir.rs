@@ -27,6 +27,7 @@
 use std::fmt;
 
 use tj_ir::dim::Dim;
+pub use tj_ir::prim::{BinOp, CmpOp, UnOp};
 use tj_tensor::{DType, Scalar};
 
 macro_rules! id {
@@ -274,71 +275,6 @@ pub enum Op {
     Cast(Value),
     /// Same bits, other type of the same width.
     Bitcast(Value),
-}
-
-/// Operations of one operand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum UnOp {
-    /// Sign flipped (floats, NaN and zero too); wraps for integers.
-    Neg,
-    /// Sign bit cleared (floats); wraps for the least integer.
-    Abs,
-    /// Correctly rounded square root; floats.
-    Sqrt,
-    /// Greatest integer not above; floats, keeps -0.
-    Floor,
-    /// Logical not of `bool`, bitwise not of integers.
-    Not,
-}
-
-/// Operations of two operands of the same type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum BinOp {
-    /// Sum.
-    Add,
-    /// Difference.
-    Sub,
-    /// Product.
-    Mul,
-    /// Quotient; floats only.
-    Div,
-    /// Quotient rounded down; integers only.
-    FloorDiv,
-    /// Remainder with the sign of the divisor; integers only.
-    Mod,
-    /// Greater; NaN if either is NaN, and -0 < +0.
-    Max,
-    /// Lesser; NaN if either is NaN, and -0 < +0.
-    Min,
-    /// Bitwise and; `bool` and integers.
-    And,
-    /// Bitwise or; `bool` and integers.
-    Or,
-    /// Bitwise exclusive or; `bool` and integers.
-    Xor,
-    /// Shift left; integers.
-    Shl,
-    /// Arithmetic shift right; integers.
-    Sar,
-    /// Logical shift right; integers.
-    Shr,
-}
-
-/// Comparisons.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum CmpOp {
-    /// Equal; +0 equals -0.
-    Eq,
-    /// Not equal; true for NaN.
-    Ne,
-    /// Less.
-    Lt,
-    /// Less or equal.
-    Le,
-    /// Greater.
-    Gt,
-    /// Greater or equal.
-    Ge,
 }
 
 impl Kernel {

@@ -12,8 +12,10 @@
 pub mod abi;
 pub mod build;
 pub mod ir;
+pub mod lower;
 
 pub use build::Builder;
+pub use lower::{Binding, Lowered, lower};
 pub use ir::{
     Access, BinOp, Block, Buf, Buffer, CmpOp, Gemm, Grid, Kernel, LoopKind, Matrix, Op, Stmt, UnOp, Value, Var, VarDecl,
 };
