@@ -255,11 +255,11 @@ impl Prover<'_> {
         self.ge_zero_relaxed(expr) || self.ge_zero_at_ends(expr)
     }
 
-    /// Argument 4.
+    /// Argument 4, one atom at a time, so that what its end brings in can be relaxed or cancel first.
     fn ge_zero_at_ends(&self, expr: &Dim) -> bool {
         !self.facts.indices.is_empty()
             && expr.has_index()
-            && self.bound(expr, Side::Lower).is_some_and(|least| self.ge_zero(&least))
+            && self.replace_one(expr, Side::Lower).is_some_and(|least| self.ge_zero(&least))
     }
 
     /// Arguments 2 and 3, applied to the most deeply nested opaque atom that occurs linearly.
@@ -307,21 +307,26 @@ impl Prover<'_> {
             if !self.burn() {
                 return None;
             }
-            let atom = self.next_to_replace(&expr)?;
-            let (coeff, rest) = linear_in(&expr, &atom)?;
-            expr = if self.ge_zero(&coeff) {
-                rest + coeff * self.end_of(&atom, side)?
-            } else if self.ge_zero(&-&coeff) {
-                rest + coeff * self.end_of(&atom, side.flip())?
-            } else {
-                let (a, b) = (&coeff * self.end_of(&atom, side)?, &coeff * self.end_of(&atom, side.flip())?);
-                rest + match side {
-                    Side::Lower => a.min(&b),
-                    Side::Upper => a.max(&b),
-                }
-            };
+            expr = self.replace_one(&expr, side)?;
         }
         (!expr.is_poisoned()).then_some(expr)
+    }
+
+    /// Replaces one atom around an index so that the value can only shrink (grow).
+    fn replace_one(&self, expr: &Dim, side: Side) -> Option<Dim> {
+        let atom = self.next_to_replace(expr)?;
+        let (coeff, rest) = linear_in(expr, &atom)?;
+        if self.ge_zero(&coeff) {
+            return Some(rest + coeff * self.end_of(&atom, side)?);
+        }
+        if self.ge_zero(&-&coeff) {
+            return Some(rest + coeff * self.end_of(&atom, side.flip())?);
+        }
+        let (a, b) = (&coeff * self.end_of(&atom, side)?, coeff * self.end_of(&atom, side.flip())?);
+        Some(match side {
+            Side::Lower => rest + a.min(&b),
+            Side::Upper => rest + a.max(&b),
+        })
     }
 
     /// An opaque atom around an index, else an index that no other index's range mentions.
