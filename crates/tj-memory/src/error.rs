@@ -2,6 +2,8 @@
 
 use thiserror::Error;
 
+use crate::Violation;
+
 /// Why an input was rejected; a plan that fails verification is a list of [`crate::Violation`]s instead.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
@@ -37,5 +39,36 @@ pub enum Error {
     TooMany {
         /// How many there are.
         count: usize,
+    },
+    /// A pair whose input does not die exactly where its output begins, or that takes storage twice.
+    #[error("interval {output} cannot take the storage of interval {input}")]
+    InPlace {
+        /// The interval that should die.
+        input: usize,
+        /// The interval that should begin.
+        output: usize,
+    },
+    /// A tuple of sizes of the wrong length.
+    #[error("{found} sizes for {expected} intervals")]
+    Sizes {
+        /// How many intervals there are.
+        expected: usize,
+        /// How many sizes were given.
+        found: usize,
+    },
+    /// A plan of our own that failed verification: a bug in this crate, stopped before it corrupts memory.
+    #[error("packing produced an invalid plan: {}", .0.first().map_or_else(String::new, ToString::to_string))]
+    Plan(Vec<Violation>),
+    /// Text that is not a problem.
+    #[error("line {line}, column {column}: expected {expected}, found `{found}`")]
+    Csv {
+        /// Line, from 1.
+        line: usize,
+        /// Column, from 1, in characters.
+        column: usize,
+        /// What should be there.
+        expected: &'static str,
+        /// What is there.
+        found: String,
     },
 }
