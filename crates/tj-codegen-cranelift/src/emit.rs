@@ -20,9 +20,9 @@ use tj_kernel::lanes::Lanes;
 use tj_kernel::{Access, BinOp, Block, Buf, Gemm, Kernel, LoopKind, Matrix, Op, Stmt, Value, Var};
 use tj_tensor::{DType, Scalar};
 
-use crate::scalar;
 use crate::types::machine;
 use crate::vectors::{Plan, VarHome};
+use crate::{convert, scalar};
 
 /// Byte offsets in the tables of `tj_kernel::abi`.
 mod layout {
@@ -288,7 +288,7 @@ impl Emitter<'_> {
             Op::Compare(op, x, _) => scalar::compare(b, op, self.kernel.dtype(x), operands[0], operands[1]),
             Op::Select(..) => b.ins().select(operands[0], operands[1], operands[2]),
             Op::Fma(..) => b.ins().fma(operands[0], operands[1], operands[2]),
-            Op::Cast(x) => scalar::cast(b, self.kernel.dtype(x), dtype, operands[0]),
+            Op::Cast(x) => convert::cast(b, self.kernel.dtype(x), dtype, operands[0]),
             Op::Bitcast(_) => scalar::bitcast(b, operands[0], machine(dtype)),
             Op::Const(_)
             | Op::Size(_)

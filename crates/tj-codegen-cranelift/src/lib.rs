@@ -5,10 +5,12 @@
 //!
 //! Modules in reading order: [`Options`] (`target`: what may change the code), `module` (kernels in any Cranelift
 //! module; object files; texts), [`Jit`] (`jit`: kernels to call now; `executable` owns their memory), `emit` (one
-//! kernel as one function), `vectors` (lanes loops), `scalar` and `vector` (operations), `types`.
+//! kernel as one function), `vectors` (lanes loops), `scalar`, `convert` and `vector`
+//! (operations), `types`.
 
 #![deny(unsafe_code)]
 
+mod convert;
 mod emit;
 mod error;
 mod executable;

@@ -7,16 +7,16 @@ use tj_tensor::DType;
 
 use crate::Error;
 
-/// The machine type of one element; `None` for types that have no arithmetic here.
-pub(crate) fn scalar_type(dtype: DType) -> Option<Type> {
+/// The machine type of one element; `None` for complex types. f16 and bf16 are only moved and converted, as bits.
+fn scalar_type(dtype: DType) -> Option<Type> {
     match dtype {
         DType::Bool | DType::I8 | DType::U8 => Some(types::I8),
-        DType::I16 | DType::U16 => Some(types::I16),
+        DType::I16 | DType::U16 | DType::F16 | DType::BF16 => Some(types::I16),
         DType::I32 | DType::U32 => Some(types::I32),
         DType::I64 | DType::U64 => Some(types::I64),
         DType::F32 => Some(types::F32),
         DType::F64 => Some(types::F64),
-        DType::F16 | DType::BF16 | DType::C64 | DType::C128 => None,
+        DType::C64 | DType::C128 => None,
     }
 }
 
