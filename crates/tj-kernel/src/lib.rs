@@ -5,9 +5,10 @@
 //! both plans and levels. What it must never know: C, Cranelift, files, threads.
 //!
 //! Modules in reading order: [`ir`] (the language and its meaning), [`arith`] (its operations, on bits), [`abi`] (how
-//! a compiled kernel is called), [`build`] (making kernels), [`mod@lower`] (from plans), [`mod@verify`] (rules, and bounds of accesses), `text`
-//! (printing and parsing), [`mod@interpret`] with `memory` (running them slowly), [`mod@sample`] (random kernels
-//! for tests of back ends).
+//! a compiled kernel is called), [`build`] (making kernels), [`mod@lower`] (from plans to kernels), [`mod@verify`]
+//! (rules, and bounds of accesses), `text` (printing and parsing), [`mod@interpret`] with `memory` (running them
+//! slowly), [`lanes`] (what back ends need to know to vectorise), [`mod@sample`] (random kernels for tests of back
+//! ends).
 
 #![forbid(unsafe_code)]
 
@@ -16,6 +17,7 @@ pub mod arith;
 pub mod build;
 pub mod interpret;
 pub mod ir;
+pub mod lanes;
 pub mod lower;
 mod memory;
 pub mod sample;
