@@ -1,0 +1,162 @@
+//! Bytes that tensors share.
+//!
+//! A buffer is either ours or adopted. Ours start on a 64-byte boundary (a cache line, and the widest vector) and
+//! come zeroed; the allocation is fallible. Alignment costs no unsafe code: 63 bytes too many are asked for and
+//! the first aligned one is where the buffer starts. Asking for zeroed bytes rather than for aligned ones is on
+//! purpose: the system's allocator hands out large zeroed blocks without touching them, while an over-aligned zeroed
+//! block is written once before anyone uses it.
+//!
+//! Adopted buffers keep the user's `Vec<T>` as it is, with whatever alignment `T` has.
+
+use std::fmt;
+
+use crate::element::private::Raw;
+use crate::{Element, TensorError};
+
+/// Owned bytes; see the module.
+///
+/// ```
+/// use tj_tensor::Buffer;
+/// let mut buffer = Buffer::zeroed(24)?;
+/// buffer.as_bytes_mut()[0] = 1;
+/// assert_eq!(buffer.as_bytes().as_ptr() as usize % 64, 0);
+///
+/// let adopted = Buffer::from_vec(vec![1.5f64, 2.5]);
+/// assert_eq!(adopted.len(), 16);
+/// # Ok::<(), tj_tensor::TensorError>(())
+/// ```
+pub struct Buffer {
+    storage: Storage,
+}
+
+enum Storage {
+    Aligned { bytes: Vec<u8>, start: usize, len: usize },
+    Adopted(Box<dyn Adopted>),
+}
+
+/// A vector of some plain type, seen as bytes.
+trait Adopted: Send + Sync {
+    fn bytes(&self) -> &[u8];
+    fn bytes_mut(&mut self) -> &mut [u8];
+}
+
+impl<P: bytemuck::Pod + Send + Sync> Adopted for Vec<P> {
+    fn bytes(&self) -> &[u8] {
+        bytemuck::cast_slice(self)
+    }
+
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        bytemuck::cast_slice_mut(self)
+    }
+}
+
+impl Buffer {
+    /// The boundary on which buffers allocated here start.
+    pub const ALIGN: usize = 64;
+
+    /// Allocates `len` zero bytes.
+    pub fn zeroed(len: usize) -> Result<Buffer, TensorError> {
+        let out_of_memory = TensorError::OutOfMemory { bytes: len };
+        let padded = len.checked_add(Self::ALIGN - 1).ok_or(out_of_memory.clone())?;
+        let bytes: Vec<u8> = bytemuck::allocation::try_zeroed_vec(padded).map_err(|()| out_of_memory)?;
+        let start = bytes.as_ptr().align_offset(Self::ALIGN);
+        Ok(Buffer { storage: Storage::Aligned { bytes, start, len } })
+    }
+
+    /// Takes a vector's memory without copying it.
+    pub fn from_vec<T: Element>(values: Vec<T>) -> Buffer {
+        let stored: Vec<T::Stored> = bytemuck::allocation::cast_vec(values);
+        Buffer { storage: Storage::Adopted(Box::new(stored)) }
+    }
+
+    /// Allocates a copy of some bytes.
+    pub fn copy_of(bytes: &[u8]) -> Result<Buffer, TensorError> {
+        let mut buffer = Buffer::zeroed(bytes.len())?;
+        buffer.as_bytes_mut().copy_from_slice(bytes);
+        Ok(buffer)
+    }
+
+    /// The number of bytes.
+    pub fn len(&self) -> usize {
+        self.as_bytes().len()
+    }
+
+    /// Whether there are no bytes.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// All bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        match &self.storage {
+            Storage::Aligned { bytes, start, len } => &bytes[*start..*start + *len],
+            Storage::Adopted(values) => values.bytes(),
+        }
+    }
+
+    /// All bytes, to be written by their only owner.
+    pub fn as_bytes_mut(&mut self) -> &mut [u8] {
+        match &mut self.storage {
+            Storage::Aligned { bytes, start, len } => &mut bytes[*start..*start + *len],
+            Storage::Adopted(values) => values.bytes_mut(),
+        }
+    }
+
+    /// The stored elements, for a buffer that is known to be aligned to `T` and to hold whole elements.
+    pub(crate) fn stored<T: Element>(&self) -> &[<T as Raw>::Stored] {
+        bytemuck::cast_slice(self.as_bytes())
+    }
+
+    /// As [`Self::stored`], for writing.
+    pub(crate) fn stored_mut<T: Element>(&mut self) -> &mut [<T as Raw>::Stored] {
+        bytemuck::cast_slice_mut(self.as_bytes_mut())
+    }
+}
+
+impl fmt::Debug for Buffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = match self.storage {
+            Storage::Aligned { .. } => "aligned",
+            Storage::Adopted(_) => "adopted",
+        };
+        write!(f, "Buffer({} bytes, {name})", self.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ours_are_aligned_and_zero() {
+        for len in [0, 1, 63, 64, 65, 4096, 1 << 20] {
+            let buffer = Buffer::zeroed(len).unwrap();
+            assert_eq!(buffer.as_bytes().as_ptr() as usize % Buffer::ALIGN, 0);
+            assert_eq!(buffer.len(), len);
+            assert!(buffer.as_bytes().iter().all(|&b| b == 0));
+        }
+    }
+
+    #[test]
+    fn adopted_vectors_stay_where_they_are() {
+        let values = vec![true, false];
+        let address = values.as_ptr() as usize;
+        let mut buffer = Buffer::from_vec(values);
+        assert_eq!(buffer.as_bytes().as_ptr() as usize, address);
+        buffer.as_bytes_mut()[1] = 1;
+        assert_eq!(buffer.as_bytes(), [1, 1]);
+    }
+
+    #[test]
+    fn refusal_is_an_error() {
+        for bytes in [usize::MAX, isize::MAX as usize] {
+            assert_eq!(Buffer::zeroed(bytes).unwrap_err(), TensorError::OutOfMemory { bytes });
+        }
+    }
+
+    #[test]
+    fn threads_may_share_it() {
+        fn check<T: Send + Sync>() {}
+        check::<Buffer>();
+    }
+}

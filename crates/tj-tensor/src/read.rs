@@ -1,0 +1,242 @@
+//! Reading elements, copying and comparing.
+//!
+//! Whatever visits all elements does so in *runs*: neighbouring dimensions that are evenly spaced are first merged,
+//! then the innermost one that remains is a run of elements a constant distance apart. A contiguous tensor is a
+//! single run, and is copied as one slice.
+
+use crate::element::private::Raw;
+use crate::tensor::{Axis, List, row_major_axes};
+use crate::{Buffer, DType, Element, Scalar, Tensor, TensorError, with_dtype};
+
+impl Tensor {
+    /// The element of a tensor that has exactly one.
+    pub fn item<T: Element>(&self) -> Result<T, TensorError> {
+        self.expect_dtype(T::DTYPE)?;
+        if self.shape.iter().any(|&extent| extent != 1) {
+            return Err(TensorError::NotOneElement { shape: self.shape.to_vec() });
+        }
+        Ok(T::from_scalar(self.scalar_at(self.offset)).expect("the dtype was compared"))
+    }
+
+    /// The element at given coordinates.
+    pub fn get(&self, indices: &[usize]) -> Result<Scalar, TensorError> {
+        let rank = self.rank();
+        if indices.len() != rank {
+            return Err(TensorError::IndexCount { found: indices.len(), rank });
+        }
+        let mut position = self.offset;
+        for (axis, (&index, &Axis { extent, stride })) in indices.iter().zip(&self.axes()).enumerate() {
+            if index >= extent {
+                return Err(TensorError::Index { index: index.try_into().unwrap_or(i64::MAX), axis, extent });
+            }
+            position = position.wrapping_add_signed(stride.wrapping_mul(index as isize));
+        }
+        Ok(self.scalar_at(position))
+    }
+
+    /// A copy of the elements in row-major order.
+    pub fn to_vec<T: Element>(&self) -> Result<Vec<T>, TensorError> {
+        self.expect_dtype(T::DTYPE)?;
+        let count = self.count()?;
+        let mut values = Vec::new();
+        let bytes = count * T::DTYPE.size();
+        values.try_reserve_exact(count).map_err(|_| TensorError::OutOfMemory { bytes })?;
+        let stored = self.values.stored::<T>();
+        self.for_each_run(|start, len, stride| match stride {
+            1 => values.extend(stored[start..start + len].iter().map(|&x| T::load(x))),
+            _ => values.extend(strided(start, len, stride).map(|p| T::load(stored[p]))),
+        });
+        Ok(values)
+    }
+
+    /// The elements in place, if they have the type and are contiguous. Constant time, except for bool, whose bytes
+    /// are checked once more.
+    pub fn as_slice<T: Element>(&self) -> Option<&[T]> {
+        if T::DTYPE != self.dtype {
+            return None;
+        }
+        bytemuck::checked::try_cast_slice(self.as_bytes()?).ok()
+    }
+
+    /// The bytes of the elements in place, if they are contiguous.
+    pub fn as_bytes(&self) -> Option<&[u8]> {
+        if !self.is_contiguous() {
+            return None;
+        }
+        let (start, count) = (self.offset, self.count().ok()?);
+        let size = self.dtype.size();
+        self.values.as_bytes().get(start * size..(start + count) * size)
+    }
+
+    /// The same elements in row-major order: a view if they are so already, else a copy.
+    pub fn to_contiguous(&self) -> Result<Tensor, TensorError> {
+        let mut tensor = if self.is_contiguous() {
+            self.count()?;
+            let axes = row_major_axes(&self.shape);
+            Tensor::from_axes(self.dtype, &axes, self.offset, self.values.clone())
+        } else {
+            let buffer = with_dtype!(self.dtype, T => self.convert::<T, T>()?);
+            Tensor::row_major(self.dtype, &self.shape, buffer)
+        };
+        tensor.fill = self.fill;
+        Ok(tensor)
+    }
+
+    /// The elements (and the fill) in another type; see [`Element::cast_to`]. A copy, unless the type is the same.
+    pub fn cast(&self, dtype: DType) -> Result<Tensor, TensorError> {
+        if dtype == self.dtype {
+            return Ok(self.clone());
+        }
+        let buffer = with_dtype!(self.dtype, T => with_dtype!(dtype, U => self.convert::<T, U>()?));
+        let mut tensor = Tensor::row_major(dtype, &self.shape, buffer);
+        tensor.fill = self.fill.map(|fill| fill.cast(dtype));
+        Ok(tensor)
+    }
+
+    /// Whether two tensors have the same dtype, shape and elements bit for bit, except that any NaN equals any NaN.
+    /// Fill and storage do not matter.
+    pub fn bit_eq(&self, other: &Tensor) -> bool {
+        if self.dtype != other.dtype || self.shape != other.shape {
+            return false;
+        }
+        // Where both repeat, one look is enough; otherwise a broadcast of nothing much could take forever.
+        let (mut a, mut b) = (self.axes(), other.axes());
+        for (x, y) in a.iter_mut().zip(b.iter_mut()) {
+            if x.extent > 1 && x.stride == 0 && y.stride == 0 {
+                (x.extent, y.extent) = (1, 1);
+            }
+        }
+        let size = self.dtype.size();
+        let (left, right) = (self.values.as_bytes(), other.values.as_bytes());
+        Positions::new(a, self.offset).zip(Positions::new(b, other.offset)).all(|(p, q)| {
+            left[p * size..][..size] == right[q * size..][..size]
+                || same_number(self.scalar_at(p), other.scalar_at(q))
+        })
+    }
+
+    /// The element at a position of the storage.
+    pub(crate) fn scalar_at(&self, position: usize) -> Scalar {
+        with_dtype!(self.dtype, T => T::load(self.values.stored::<T>()[position]).into_scalar())
+    }
+
+    fn expect_dtype(&self, expected: DType) -> Result<(), TensorError> {
+        if expected == self.dtype { Ok(()) } else { Err(TensorError::DType { expected, found: self.dtype }) }
+    }
+
+    /// A row-major copy, element by element through a cast, which is nothing when the types are the same.
+    fn convert<T: Element, U: Element>(&self) -> Result<Buffer, TensorError> {
+        let count = crate::tensor::checked_count(&self.shape, U::DTYPE)?;
+        let mut buffer = Buffer::zeroed(count * U::DTYPE.size())?;
+        let from = self.values.stored::<T>();
+        let to = buffer.stored_mut::<U>();
+        let mut done = 0;
+        self.for_each_run(|start, len, stride| {
+            let run = &mut to[done..done + len];
+            done += len;
+            match stride {
+                1 => {
+                    run.iter_mut().zip(&from[start..start + len]).for_each(|(y, &x)| *y = convert::<T, U>(x))
+                }
+                0 => run.fill(convert::<T, U>(from[start])),
+                _ => run
+                    .iter_mut()
+                    .zip(strided(start, len, stride))
+                    .for_each(|(y, p)| *y = convert::<T, U>(from[p])),
+            }
+        });
+        Ok(buffer)
+    }
+
+    /// Calls `f(start, len, stride)` for runs that together are all elements in row-major order.
+    fn for_each_run(&self, mut f: impl FnMut(usize, usize, isize)) {
+        let mut axes = merged(&self.axes());
+        let inner = axes.pop().unwrap_or(Axis { extent: 1, stride: 1 });
+        if inner.extent > 0 {
+            Positions::new(axes, self.offset).for_each(|start| f(start, inner.extent, inner.stride));
+        }
+    }
+}
+
+/// Storage positions in row-major order of the coordinates.
+pub(crate) struct Positions {
+    axes: List<Axis>,
+    coordinates: List<usize>,
+    next: Option<usize>,
+}
+
+impl Positions {
+    fn new(axes: List<Axis>, offset: usize) -> Positions {
+        let empty = axes.iter().any(|axis| axis.extent == 0);
+        let coordinates = axes.iter().map(|_| 0).collect();
+        Positions { axes, coordinates, next: (!empty).then_some(offset) }
+    }
+}
+
+impl Iterator for Positions {
+    type Item = usize;
+
+    fn next(&mut self) -> Option<usize> {
+        let position = self.next.take()?;
+        let mut following = position;
+        for (axis, coordinate) in self.axes.iter().zip(&mut self.coordinates).rev() {
+            if *coordinate + 1 < axis.extent {
+                *coordinate += 1;
+                self.next = Some(following.wrapping_add_signed(axis.stride));
+                break;
+            }
+            // Back to the start of this dimension, on to the next outer one.
+            following = following.wrapping_add_signed(axis.stride.wrapping_mul(-(*coordinate as isize)));
+            *coordinate = 0;
+        }
+        Some(position)
+    }
+}
+
+/// Drops extents of 1 and joins dimensions that are evenly spaced.
+fn merged(axes: &[Axis]) -> List<Axis> {
+    let mut merged = List::<Axis>::new();
+    for &axis in axes.iter().filter(|axis| axis.extent != 1) {
+        match merged.last_mut() {
+            Some(outer) if outer.stride as i128 == axis.stride as i128 * axis.extent as i128 => {
+                // Extents of a broadcast may multiply beyond any count; such a pair stays as it is.
+                match outer.extent.checked_mul(axis.extent) {
+                    Some(extent) if extent <= isize::MAX as usize => {
+                        *outer = Axis { extent, stride: axis.stride }
+                    }
+                    _ => merged.push(axis),
+                }
+            }
+            _ => merged.push(axis),
+        }
+    }
+    merged
+}
+
+fn strided(start: usize, len: usize, stride: isize) -> impl Iterator<Item = usize> {
+    (0..len).map(move |i| start.wrapping_add_signed(stride.wrapping_mul(i as isize)))
+}
+
+#[inline]
+fn convert<T: Element, U: Element>(x: T::Stored) -> U::Stored {
+    if T::DTYPE == U::DTYPE {
+        // The types are equal, and a cast through the wide form could change the payload of a NaN.
+        return bytemuck::cast(x);
+    }
+    T::load(x).cast_to::<U>().store()
+}
+
+/// Bits that differ are the same number only if both are NaN.
+fn same_number(a: Scalar, b: Scalar) -> bool {
+    let part = |x: f64, y: f64, bits_equal: bool| bits_equal || (x.is_nan() && y.is_nan());
+    match (a, b) {
+        (Scalar::C64(a), Scalar::C64(b)) => {
+            part(a.re.into(), b.re.into(), a.re.to_bits() == b.re.to_bits())
+                && part(a.im.into(), b.im.into(), a.im.to_bits() == b.im.to_bits())
+        }
+        (Scalar::C128(a), Scalar::C128(b)) => {
+            part(a.re, b.re, a.re.to_bits() == b.re.to_bits())
+                && part(a.im, b.im, a.im.to_bits() == b.im.to_bits())
+        }
+        _ => part(a.to_f64(), b.to_f64(), a == b),
+    }
+}
