@@ -62,15 +62,15 @@ impl Helpers {
         let t = c(dtype);
         let word = if op == BinOp::Mod { "mod" } else { "floordiv" };
         self.define(format!("tj_{word}_{t}"), |name| {
-            let body = match (dtype.is_signed(), op) {
-                (false, BinOp::Mod) => format!("return b == 0 ? 0 : ({t})(a % b);"),
-                (false, _) => format!("return b == 0 ? 0 : ({t})(a / b);"),
-                (true, BinOp::Mod) => format!(
+            let body = match (dtype.is_signed(), op == BinOp::Mod) {
+                (false, true) => format!("return b == 0 ? 0 : ({t})(a % b);"),
+                (false, false) => format!("return b == 0 ? 0 : ({t})(a / b);"),
+                (true, true) => format!(
                     "if (b == 0 || b == -1) return 0;\n  \
                      const {t} r = ({t})(a % b);\n  \
                      return r != 0 && (r ^ b) < 0 ? ({t})(r + b) : r;"
                 ),
-                (true, _) => format!(
+                (true, false) => format!(
                     "if (b == 0) return 0;\n  \
                      if (b == -1) return ({t})-a;\n  \
                      const {t} q = ({t})(a / b);\n  \
@@ -84,12 +84,15 @@ impl Helpers {
     /// Shifts by any count.
     pub(crate) fn shift(&mut self, op: BinOp, dtype: DType) -> String {
         let (t, u, width) = (c(dtype), unsigned(dtype), 8 * dtype.size());
-        let s = u.replace('u', "i");
         let mask = width - 1;
-        let (word, inside, outside) = match op {
-            BinOp::Shl => ("shl", format!("({t})(({u})a << (b & {mask}))"), "0".to_owned()),
-            BinOp::Shr => ("shr", format!("({t})(({u})a >> (b & {mask}))"), "0".to_owned()),
-            _ => ("sar", format!("({t})(({s})a >> (b & {mask}))"), format!("({t})(({s})a >> {mask})")),
+        let shift = |operand: &str, sign: &str, count: &str| format!("({t})(({operand})a {sign} {count})");
+        let count = format!("(b & {mask})");
+        let (word, inside, outside) = if op == BinOp::Shl {
+            ("shl", shift(u, "<<", &count), "0".to_owned())
+        } else if op == BinOp::Shr {
+            ("shr", shift(u, ">>", &count), "0".to_owned())
+        } else {
+            ("sar", shift(t, ">>", &count), shift(t, ">>", &mask.to_string()))
         };
         self.define(format!("tj_{word}_{t}"), |name| {
             format!("{t} {name}({t} a, {t} b) {{\n  return ({u})b < {width} ? {inside} : {outside};\n}}")
@@ -98,9 +101,9 @@ impl Helpers {
 
     /// `Floor`: one instruction where there is one, else through an integer below 2^mantissa.
     pub(crate) fn floor(&mut self, dtype: DType) -> String {
-        let (t, int, limit, suffix) = match dtype {
-            DType::F64 => ("f64", "i64", "4503599627370496.0", ""),
-            _ => ("f32", "i32", "8388608.0f", "f"),
+        let (t, int, limit, suffix) = match dtype == DType::F64 {
+            true => ("f64", "i64", "4503599627370496.0", ""),
+            false => ("f32", "i32", "8388608.0f", "f"),
         };
         self.define(format!("tj_floor_{t}"), |name| {
             format!(
@@ -218,9 +221,9 @@ impl Helpers {
     pub(crate) fn odd_int(&mut self, from: DType) -> String {
         let t = c(from);
         self.define(format!("tj_odd_{t}"), |name| {
-            let small = match from {
-                DType::U64 => "x < 9007199254740992u",
-                _ => "x > -9007199254740992 && x < 9007199254740992",
+            let small = match from.is_signed() {
+                false => "x < 9007199254740992u",
+                true => "x > -9007199254740992 && x < 9007199254740992",
             };
             format!(
                 "f64 {name}({t} x) {{\n  \

@@ -39,7 +39,7 @@ impl Ctx<'_> {
     fn function(&mut self) -> Result<(), CodegenError> {
         let kernel = self.kernel;
         self.text.line(format_args!(
-            "/* {}: one task of {}",
+            "/* {}; tasks: {}",
             kernel.name,
             comment(&kernel.grid.extent.to_string())
         ));
@@ -202,11 +202,27 @@ impl Ctx<'_> {
         let mut open: Vec<&Block> = vec![body];
         while let Some(block) = open.pop() {
             for stmt in block {
-                match stmt {
-                    Stmt::Set(var, _) if laned(*var) => return true,
-                    Stmt::Def(v) if matches!(self.kernel.op(*v), Op::Get(var) if laned(var)) => return true,
-                    _ => open.extend(stmt.blocks()),
+                let var = match stmt {
+                    Stmt::Set(var, _) => Some(*var),
+                    Stmt::Def(v) => {
+                        if let Op::Get(var) = self.kernel.op(*v) {
+                            Some(var)
+                        } else {
+                            None
+                        }
+                    }
+                    Stmt::Declare(..)
+                    | Stmt::Store { .. }
+                    | Stmt::For { .. }
+                    | Stmt::While { .. }
+                    | Stmt::If { .. }
+                    | Stmt::Fold { .. }
+                    | Stmt::Gemm(_) => None,
+                };
+                if var.is_some_and(laned) {
+                    return true;
                 }
+                open.extend(stmt.blocks());
             }
         }
         false
@@ -263,14 +279,12 @@ impl Ctx<'_> {
     }
 
     fn gemm(&mut self, gemm: &Gemm) -> Result<(), CodegenError> {
-        let function = match gemm.dtype {
-            DType::F32 => "gemm_f32",
-            DType::F64 => "gemm_f64",
-            other => return Err(self.unsupported(&"Gemm", other)),
-        };
+        if !matches!(gemm.dtype, DType::F32 | DType::F64) {
+            return Err(self.unsupported(&"Gemm", gemm.dtype));
+        }
         let (m, n, k) = (self.operand(gemm.m)?, self.operand(gemm.n)?, self.operand(gemm.k)?);
         let (a, b, c) = (self.matrix(&gemm.a)?, self.matrix(&gemm.b)?, self.matrix(&gemm.c)?);
-        self.text.line(format_args!("args->host->{function}({m}, {n}, {k}, {a}, {b}, {c});"));
+        self.text.line(format_args!("args->host->gemm_{}({m}, {n}, {k}, {a}, {b}, {c});", gemm.dtype));
         Ok(())
     }
 

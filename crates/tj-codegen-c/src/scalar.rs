@@ -139,12 +139,10 @@ pub(crate) fn bitcast(h: &mut Helpers, from: DType, to: DType, a: &str) -> Optio
 /// A run-time number from its bits in a `u64`.
 pub(crate) fn from_bits(h: &mut Helpers, to: DType, bits: &str) -> Option<String> {
     let t = ctype(to)?;
-    Some(match to {
-        DType::F32 | DType::F64 => {
-            let uint = bits_type(to);
-            format!("{}(({}){bits})", h.bits(uint, to), uint.name())
-        }
-        _ => format!("({t}){bits}"),
+    let uint = bits_type(to);
+    Some(match to == DType::F32 || to == DType::F64 {
+        true => format!("{}(({}){bits})", h.bits(uint, to), uint.name()),
+        false => format!("({t}){bits}"),
     })
 }
 
