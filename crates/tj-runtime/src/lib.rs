@@ -1,1 +1,4 @@
 //! Compiles plans to programs, binds sizes, plans memory and runs.
+
+#[cfg(feature = "c")]
+pub mod toolchain;
