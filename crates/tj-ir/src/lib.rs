@@ -1,1 +1,3 @@
 //! Symbolic sizes, operators with their algebra, expressions, and lazy tensors.
+
+pub mod dim;
