@@ -34,8 +34,7 @@ pub struct Host {
 }
 
 /// `m, n, k, a, a_row_stride, a_col_stride, b, .., c, ..`; strides in elements.
-pub type GemmFn<T> =
-    extern "C" fn(i64, i64, i64, *const T, i64, i64, *const T, i64, i64, *mut T, i64, i64);
+pub type GemmFn<T> = extern "C" fn(i64, i64, i64, *const T, i64, i64, *const T, i64, i64, *mut T, i64, i64);
 
 /// A compiled kernel. Returns [`STATUS_OK`] or another status that the host knows.
 pub type KernelFn = unsafe extern "C" fn(*const Args, i64, i64) -> i32;

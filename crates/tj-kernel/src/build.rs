@@ -3,14 +3,16 @@
 //! A pure value goes to the outermost open block where its operands exist, right before the loop that is
 //! being built there, and an equal value made before is used again. So loop-invariant code is hoisted and common
 //! subexpressions are shared by construction; no pass has to find them. A load from a buffer that nobody writes
-//! moves the same way: its index depends on the loops it needs, and whenever those loops run, the element exists.
+//! moves the same way, out of loops but never out of a branch or a `While`: its index depends on the loops it needs,
+//! and whenever those loops run, the element exists, but what a condition guards may not exist without it.
 
 use rustc_hash::FxHashMap;
 use tj_ir::dim::Dim;
 use tj_tensor::{DType, Scalar};
 
 use crate::ir::{
-    Access, BinOp, Block, Buf, Buffer, CmpOp, Gemm, Grid, Kernel, LoopKind, Op, Stmt, UnOp, Value, Var, VarDecl,
+    Access, BinOp, Block, Buf, Buffer, CmpOp, Gemm, Grid, Kernel, LoopKind, Op, Stmt, UnOp, Value, Var,
+    VarDecl,
 };
 
 /// A kernel under construction.
@@ -25,6 +27,8 @@ pub struct Builder {
 #[derive(Debug, Default)]
 struct Scope {
     stmts: Block,
+    /// Whether the block may be skipped for a reason other than an empty loop.
+    conditional: bool,
     known: FxHashMap<(Op, DType), Value>,
 }
 
@@ -42,7 +46,12 @@ impl Builder {
             task: (Value(0), Value(1)),
             body: Vec::new(),
         };
-        let mut b = Builder { kernel, open: vec![Scope::default()], depth: Vec::new(), size_args: FxHashMap::default() };
+        let mut b = Builder {
+            kernel,
+            open: vec![Scope::default()],
+            depth: Vec::new(),
+            size_args: FxHashMap::default(),
+        };
         let lo = b.pure(Op::TaskLo, DType::I64);
         let hi = b.pure(Op::TaskHi, DType::I64);
         b.kernel.task = (lo, hi);
@@ -154,7 +163,7 @@ impl Builder {
         let Buffer { dtype, access, .. } = self.kernel.buffers[buffer.index()];
         let op = Op::Load(buffer, index);
         match access {
-            Access::Read => self.pure(op, dtype),
+            Access::Read => self.hoisted(op, dtype, self.innermost_condition()),
             Access::Write | Access::Scratch => self.ordered(op, dtype),
         }
     }
@@ -209,10 +218,10 @@ impl Builder {
 
     /// Runs `head`, which gives the condition, then `body` while it holds.
     pub fn while_loop(&mut self, head: impl FnOnce(&mut Builder) -> Value, body: impl FnOnce(&mut Builder)) {
-        self.open.push(Scope::default());
+        self.open_condition();
         let cond = head(self);
         let head = self.close();
-        self.open.push(Scope::default());
+        self.open_condition();
         body(self);
         let body = self.close();
         self.push(Stmt::While { head, cond, body });
@@ -220,13 +229,21 @@ impl Builder {
 
     /// Runs one of two blocks.
     pub fn if_else(&mut self, cond: Value, then: impl FnOnce(&mut Builder), els: impl FnOnce(&mut Builder)) {
-        self.open.push(Scope::default());
+        self.open_condition();
         then(self);
         let then = self.close();
-        self.open.push(Scope::default());
+        self.open_condition();
         els(self);
         let els = self.close();
         self.push(Stmt::If { cond, then, els });
+    }
+
+    fn open_condition(&mut self) {
+        self.open.push(Scope { conditional: true, ..Scope::default() });
+    }
+
+    fn innermost_condition(&self) -> u32 {
+        self.open.iter().rposition(|scope| scope.conditional).unwrap_or(0) as u32
     }
 
     fn close(&mut self) -> Block {
@@ -259,7 +276,11 @@ impl Builder {
 
     /// Defines a value in the outermost block where its operands exist, or finds the equal one.
     fn pure(&mut self, op: Op, dtype: DType) -> Value {
-        let mut depth = 0;
+        self.hoisted(op, dtype, 0)
+    }
+
+    /// The same, but in no block outside the one of number `depth`.
+    fn hoisted(&mut self, op: Op, dtype: DType, mut depth: u32) -> Value {
         op.for_each_operand(|v| depth = depth.max(self.depth[v.index()]));
         let depth = depth as usize;
         if let Some(&value) = self.open[depth].known.get(&(op, dtype)) {
@@ -273,10 +294,8 @@ impl Builder {
 
     /// Folds `i64` arithmetic on constants and neutral elements, which index computations are full of.
     fn fold_index(&mut self, op: BinOp, a: Value, b: Value) -> Option<Value> {
-        let constant = |v: Value| match self.kernel.op(v) {
-            Op::Const(Scalar::I64(c)) => Some(c),
-            _ => None,
-        };
+        let constant =
+            |v: Value| if let Op::Const(Scalar::I64(c)) = self.kernel.op(v) { Some(c) } else { None };
         if self.dtype(a) != DType::I64 {
             return None;
         }

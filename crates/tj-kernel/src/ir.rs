@@ -8,7 +8,8 @@
 //! # Meaning
 //!
 //! * **Types.** A value has a [`DType`]. `bool` is 0 or 1, one byte in memory. Positions, sizes and loop
-//!   variables are `i64`. There is no vector type: see lanes.
+//!   variables are `i64`. There is no vector type: see lanes. f16 and bf16 are only moved and cast; there are no
+//!   complex values. [`arith`](crate::arith) lists what is defined on which type.
 //! * **Arithmetic.** Floats: IEEE 754, each operation rounded on its own, never contracted, subnormals kept,
 //!   payload and sign of a computed NaN unspecified. Integers wrap. `FloorDiv` and `Mod` follow the sign of the
 //!   divisor; by zero both give 0; `MIN / -1` wraps. Shift counts outside the width give 0, or the sign for an
@@ -19,7 +20,8 @@
 //!   other iteration touches; variables declared inside the body (one a lane); and *lane variables*, arrays of
 //!   `w` elements declared outside, where iteration `i` reads and writes element `(i - lo) mod w` only, in
 //!   increasing `i` for one element. That rule fixes the bits of a reduction whatever width the hardware has.
-//!   Bounds of loops and conditions of `If` inside a lanes body are the same for all lanes. Lanes do not nest.
+//!   Bounds of loops and conditions of `If` and `While` inside a lanes body are the same for all lanes. Lanes do
+//!   not nest.
 //! * **Grid.** The task range `lo..hi` of the function (see `abi`) is a pair of values; tasks are independent.
 //!
 //! A back end chooses vector width and unrolling for lanes loops; everything else is explicit.
@@ -62,6 +64,12 @@ id!(
 id!(
     /// A buffer of the kernel.
     Buf, "@");
+
+/// Blocks nest at most this deep, so that whatever walks a kernel may recurse over them.
+pub const MAX_NESTING: usize = 100;
+
+/// Lanes loops and lane variables have at most this many lanes.
+pub const MAX_LANES: u32 = 256;
 
 /// One native function: `fn(args, lo, hi) -> status`.
 #[derive(Clone, Debug, PartialEq)]
@@ -113,7 +121,7 @@ pub enum Access {
 /// The independent tasks of a kernel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Grid {
-    /// Number of tasks; the function may be called on any sub-range, once for each task.
+    /// Number of tasks; the function may be called on any sub-range but an empty one, once for each task.
     pub extent: Dim,
     /// Cuts fall on multiples of this (a cost hint, never a matter of bits).
     pub multiple: i64,
@@ -140,7 +148,7 @@ pub enum Stmt {
     Def(Value),
     /// Declares a variable (its scope is the rest of the block) and sets it, or every element of it.
     Declare(Var, Value),
-    /// Assigns a variable; in a lanes loop, the element of this lane if it is a lane variable.
+    /// Assigns a variable; of a lane variable, the element of this lane in a lanes loop, every element elsewhere.
     Set(Var, Value),
     /// Writes one element.
     Store {
@@ -165,6 +173,7 @@ pub enum Stmt {
         body: Block,
     },
     /// Evaluates `head`, then stops unless `cond` (defined in `head` or before) is true, then runs `body`; again.
+    /// What `head` defines ends with it: `body` does not see it.
     While {
         /// Runs before each test.
         head: Block,
@@ -197,8 +206,8 @@ pub enum Stmt {
 }
 
 /// Operands of [`Stmt::Gemm`]. For each `(i, j)`: `k` is cut into blocks of 256; within a block a chain of fused
-/// multiply-adds starts from +0 in the order of `k`; block sums are added in order. `k = 0` gives +0. `c` is
-/// overwritten and never read; it does not overlap `a` or `b`.
+/// multiply-adds starts from +0 in the order of `k`; the sums of later blocks are added to that of the first, in
+/// order. `k = 0` gives +0. `c` is overwritten and never read; it does not overlap `a` or `b`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gemm {
     /// f32 or f64.
@@ -272,7 +281,7 @@ pub enum Op {
     Fma(Value, Value, Value),
     /// Conversion to the value's type, total.
     Cast(Value),
-    /// Same bits, other type of the same width.
+    /// Same bits, other type of the same width; not to `bool`, whose bits are 0 or 1.
     Bitcast(Value),
 }
 
@@ -318,7 +327,7 @@ pub enum BinOp {
     Xor,
     /// Shift left; integers.
     Shl,
-    /// Arithmetic shift right; integers.
+    /// Arithmetic shift right; signed integers.
     Sar,
     /// Logical shift right; integers.
     Shr,

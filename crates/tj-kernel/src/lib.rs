@@ -4,16 +4,27 @@
 //! plan queries to them; how to check, print, parse and run them slowly. It is the only place that looks at
 //! both plans and levels. What it must never know: C, Cranelift, files, threads.
 //!
-//! Modules in reading order: [`ir`] (the language and its meaning), [`abi`] (how a compiled kernel is called),
-//! [`build`] (making kernels).
+//! Modules in reading order: [`ir`] (the language and its meaning), [`arith`] (its operations, on bits), [`abi`] (how
+//! a compiled kernel is called), [`build`] (making kernels), [`mod@verify`] (rules, and bounds of accesses), `text`
+//! (printing and parsing), [`mod@interpret`] with `memory` (running them slowly).
 
 #![forbid(unsafe_code)]
 
 pub mod abi;
+pub mod arith;
 pub mod build;
+pub mod interpret;
 pub mod ir;
+mod memory;
+mod text;
+pub mod verify;
 
 pub use build::Builder;
+pub use interpret::{Counts, KernelFault, LanesOrder, Options, interpret, interpret_with};
 pub use ir::{
-    Access, BinOp, Block, Buf, Buffer, CmpOp, Gemm, Grid, Kernel, LoopKind, Matrix, Op, Stmt, UnOp, Value, Var, VarDecl,
+    Access, BinOp, Block, Buf, Buffer, CmpOp, Gemm, Grid, Kernel, LoopKind, Matrix, Op, Stmt, UnOp, Value,
+    Var, VarDecl,
 };
+pub use memory::{BufferContents, Memory};
+pub use text::{ParseError, parse};
+pub use verify::{BoundGuard, Finding, Rule, verify};

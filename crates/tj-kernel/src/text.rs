@@ -1,0 +1,64 @@
+//! The text form of kernels: a printer and the parser that reads it back.
+//!
+//! ```text
+//! kernel relu(grid N*M cut 64 cost 4) {
+//!   symbol N in 0..=4096
+//!   buffer @0 x: f32[N*M] read
+//!   buffer @1 y: f32[N*M] write
+//!   task %0..%1
+//!   %0: i64 = task lo
+//!   %1: i64 = task hi
+//!   %2: f32 = const 0.0f32
+//!   for lanes(32) %3 in %0..%1 {
+//!     %4: f32 = load @0[%3]
+//!     %5: f32 = max %4, %2
+//!     store @1[%3] = %5
+//!   }
+//! }
+//! ```
+//!
+//! Ids are those of the kernel, so that a message that names `%5` can be looked up, and printing what was parsed
+//! gives the same text. Constants carry their type and every bit. A kernel that passes the verifier survives the
+//! trip unchanged; a text may also describe one that does not, which is what the verifier's tests do. Bounds of
+//! symbols are part of the text where they differ from the default; hints are not.
+//!
+//! Comments run from `//` to the end of the line. Statements end where they are complete: line ends are spaces.
+
+mod parse;
+mod print;
+
+pub use parse::{ParseError, parse};
+
+use crate::ir::{Access, BinOp, CmpOp, UnOp};
+
+/// Gives an enum the list of its variants and their words in texts.
+macro_rules! words {
+    ($type:ident, $n:literal: $($variant:ident $word:literal)*) => {
+        impl $type {
+            /// All of them, in the order of declaration.
+            pub const ALL: [$type; $n] = [$($type::$variant),*];
+
+            /// The word in texts.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $($type::$variant => $word,)*
+                }
+            }
+        }
+    };
+}
+
+words!(UnOp, 5: Neg "neg" Abs "abs" Sqrt "sqrt" Floor "floor" Not "not");
+words!(BinOp, 14: Add "add" Sub "sub" Mul "mul" Div "div" FloorDiv "floordiv" Mod "mod" Max "max" Min "min"
+    And "and" Or "or" Xor "xor" Shl "shl" Sar "sar" Shr "shr");
+words!(CmpOp, 6: Eq "eq" Ne "ne" Lt "lt" Le "le" Gt "gt" Ge "ge");
+words!(Access, 3: Read "read" Write "write" Scratch "scratch");
+
+/// Whether a name can stand in a text without quotes.
+fn is_bare(name: &str) -> bool {
+    name.starts_with(|c: char| c == '_' || c.is_ascii_alphabetic())
+        && name.chars().all(|c| c == '_' || c.is_ascii_alphanumeric())
+}
+
+#[cfg(test)]
+mod tests;

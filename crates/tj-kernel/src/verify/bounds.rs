@@ -1,0 +1,412 @@
+//! Proves that accesses stay inside their buffers.
+//!
+//! # Idea
+//!
+//! Every `i64` value becomes a [`Dim`] where that is possible: arithmetic becomes arithmetic, and what only has a
+//! range becomes a fresh index with that range:
+//!
+//! * a loop variable, from its lower to its upper bound less 1;
+//! * the task ends, with `0 <= lo < hi <= extent`, as no kernel is called for an empty range;
+//! * the minimum, maximum, remainder or choice of things of which enough is known, so that `max(min(x, hi), 0)` and
+//!   `mod(x, n)` are analysable whatever `x` is;
+//! * a number cast from a narrow integer or `bool`.
+//!
+//! An access is proved if `index >= 0` and `len - 1 - index >= 0` hold for all sizes within the bounds of their
+//! symbols. Otherwise the ends of the index over all iterations make a guard, together with what must be positive
+//! for the access to happen at all. A condition that compares analysable values also narrows the ranges of the
+//! loops around it while its block is looked at.
+//!
+//! # Why it is right
+//!
+//! The machine wraps and `Dim` does not; but an index that is the true sum and is inside a buffer has not wrapped
+//! for good, because sums and products wrap consistently; and sizes of which a `Dim` does not fit 64 bits fail at
+//! bind. An access that is not reached for a size needs no proof for it: the guard leaves it out exactly if a loop
+//! around has no iteration at any value of the loops around that, or a condition cannot hold.
+
+use std::rc::Rc;
+
+use indexmap::IndexSet;
+use rustc_hash::FxHashSet;
+use tj_ir::dim::{Dim, Ranges, Symbol};
+use tj_tensor::DType;
+
+use super::{BoundGuard, Finding, Rule};
+use crate::ir::{BinOp, Block, Buf, CmpOp, Kernel, Matrix, Op, Stmt, UnOp, Value, Var};
+
+/// Checks every access of a kernel whose form is right.
+pub(super) fn check(kernel: &Kernel) -> Result<Vec<BoundGuard>, Vec<Finding>> {
+    let mut assigned = FxHashSet::default();
+    collect_assigned(&kernel.body, &mut assigned);
+    let mut ctx = Ctx {
+        kernel,
+        assigned,
+        known: vec![Known::default(); kernel.values.len()],
+        constants: vec![None; kernel.vars.len()],
+        ranges: Ranges::new(),
+        next_index: 0,
+        enclosing: Vec::new(),
+        guards: IndexSet::new(),
+        findings: Vec::new(),
+    };
+    let extent = &kernel.grid.extent;
+    ctx.enclosing.push(extent.clone());
+    let lo = ctx.fresh(Dim::ZERO, extent - 1);
+    let hi = ctx.fresh(&lo + 1, extent.clone());
+    ctx.known[kernel.task.0.index()] = Known::exact(lo);
+    ctx.known[kernel.task.1.index()] = Known::exact(hi);
+    ctx.block(&kernel.body);
+    if ctx.findings.is_empty() { Ok(ctx.guards.into_iter().collect()) } else { Err(ctx.findings) }
+}
+
+/// What is known of an `i64`: nothing, an end, or (then both ends are it) an expression.
+#[derive(Clone, Default)]
+struct Known {
+    low: Option<Rc<Dim>>,
+    high: Option<Rc<Dim>>,
+    exact: Option<Rc<Dim>>,
+}
+
+impl Known {
+    fn exact(dim: Dim) -> Known {
+        let dim = Some(Rc::new(dim));
+        Known { low: dim.clone(), high: dim.clone(), exact: dim }
+    }
+}
+
+struct Ctx<'a> {
+    kernel: &'a Kernel,
+    /// Variables that are set after their declaration.
+    assigned: FxHashSet<Var>,
+    known: Vec<Known>,
+    /// The value of each variable that is never assigned.
+    constants: Vec<Option<Value>>,
+    ranges: Ranges,
+    next_index: u32,
+    /// What must be positive where the walk is, as in [`BoundGuard`].
+    enclosing: Vec<Dim>,
+    guards: IndexSet<BoundGuard>,
+    findings: Vec<Finding>,
+}
+
+impl Ctx<'_> {
+    fn block(&mut self, block: &Block) {
+        for stmt in block {
+            self.stmt(stmt);
+        }
+    }
+
+    fn stmt(&mut self, stmt: &Stmt) {
+        match stmt {
+            Stmt::Def(value) => {
+                let op = self.kernel.op(*value);
+                if let Op::Load(buffer, index) = op {
+                    self.access(buffer, self.exact(index).as_deref(), &index.to_string());
+                }
+                if self.kernel.dtype(*value) == DType::I64 {
+                    self.known[value.index()] = self.derive(*value, op);
+                }
+            }
+            Stmt::Declare(var, value) => {
+                if !self.assigned.contains(var) {
+                    self.constants[var.index()] = Some(*value);
+                }
+            }
+            Stmt::Set(..) | Stmt::Fold { .. } => {}
+            Stmt::Store { buffer, index, .. } => {
+                self.access(*buffer, self.exact(*index).as_deref(), &index.to_string());
+            }
+            Stmt::For { var, lo, hi, body, .. } => {
+                let outside = self.enclosing.len();
+                if let (Some(lo), Some(hi)) = (&self.known[lo.index()].low, &self.known[hi.index()].high) {
+                    let (lo, last) = ((**lo).clone(), &**hi - 1);
+                    self.enclose(&(&last + 1 - &lo));
+                    let index = self.fresh(lo, last);
+                    self.known[var.index()] = Known::exact(index);
+                }
+                self.block(body);
+                self.enclosing.truncate(outside);
+            }
+            Stmt::While { head, body, .. } => {
+                self.block(head);
+                self.block(body);
+            }
+            Stmt::If { cond, then, els } => {
+                for (block, holds) in [(then, true), (els, false)] {
+                    let outside = (self.enclosing.len(), self.ranges.clone());
+                    for positive in self.conditions(*cond, holds) {
+                        self.narrow(&positive);
+                        self.enclose(&positive);
+                    }
+                    self.block(block);
+                    self.enclosing.truncate(outside.0);
+                    self.ranges = outside.1;
+                }
+            }
+            Stmt::Gemm(gemm) => {
+                let [m, n, k] = [gemm.m, gemm.n, gemm.k].map(|v| self.exact(v));
+                for (matrix, rows, cols, third) in
+                    [(gemm.a, &m, &k, &n), (gemm.b, &k, &n, &m), (gemm.c, &m, &n, &None)]
+                {
+                    let outside = self.enclosing.len();
+                    let index = self.matrix(&matrix, rows.as_deref(), cols.as_deref());
+                    if let Some(third) = third {
+                        self.enclose(third);
+                    }
+                    self.access(matrix.buffer, index.as_ref(), "an element of a gemm factor");
+                    self.enclosing.truncate(outside);
+                }
+            }
+        }
+    }
+
+    /// The index of any element of a matrix; encloses it in its extents.
+    fn matrix(&mut self, matrix: &Matrix, rows: Option<&Dim>, cols: Option<&Dim>) -> Option<Dim> {
+        let (rows, cols) = (rows?, cols?);
+        let [offset, row_stride, col_stride] =
+            [matrix.offset, matrix.row_stride, matrix.col_stride].map(|v| self.exact(v));
+        let row = self.fresh(Dim::ZERO, rows - 1);
+        let col = self.fresh(Dim::ZERO, cols - 1);
+        self.enclose(rows);
+        self.enclose(cols);
+        Some(&*offset? + row * &*row_stride? + col * &*col_stride?)
+    }
+
+    fn access(&mut self, buffer: Buf, index: Option<&Dim>, what: &str) {
+        let decl = &self.kernel.buffers[buffer.index()];
+        let Some(index) = index else {
+            return self.find(format!("{what} of buffer {} may be anything", decl.name));
+        };
+        let room = &decl.len - 1 - index;
+        if self.never_negative(index) && self.never_negative(&room) {
+            return;
+        }
+        let Some((low, high)) = index.bounds_in(&self.ranges) else {
+            return self.find(format!("{what} of buffer {} is {index}, which has no bounds", decl.name));
+        };
+        self.guards.insert(BoundGuard {
+            kernel: self.kernel.name.clone(),
+            buffer: decl.name.clone(),
+            low,
+            high,
+            len: decl.len.clone(),
+            enclosing: self.enclosing.clone(),
+        });
+    }
+
+    /// Whether an expression is at least 0 wherever the walk is.
+    fn never_negative(&self, dim: &Dim) -> bool {
+        let proved = |dim: &Dim| dim.known_ge_zero_in(&self.ranges) == Some(true);
+        // What encloses the place is at least 1; one of them is often all it takes.
+        proved(dim) || self.enclosing.iter().any(|positive| proved(&(dim - positive + 1)))
+    }
+
+    /// Records that `dim` is positive where the walk is, if its greatest value can be said without indices.
+    fn enclose(&mut self, dim: &Dim) {
+        if let Some((_, greatest)) = dim.bounds_in(&self.ranges)
+            && Dim::ONE.known_le(&greatest) != Some(true)
+            && !self.enclosing.contains(&greatest)
+        {
+            self.enclosing.push(greatest);
+        }
+    }
+
+    /// Narrows the range of the innermost loop in `dim` to where `dim` is positive.
+    fn narrow(&mut self, dim: &Dim) {
+        let Some(number) = dim.symbols().filter_map(|s| s.as_index()).max() else { return };
+        let Some((lo, hi)) = self.ranges.get(number) else { return };
+        let symbol = Symbol::index(number);
+        // Ends mention outer loops only, whose numbers are less: no circle arises.
+        let rest = dim.without(&symbol);
+        if rest.mentions(&symbol) {
+            return;
+        }
+        match dim.coefficient_of(&symbol).and_then(|c| c.is_const()) {
+            Some(1) => self.ranges.set(number, lo.max(&(1 - rest)), hi.clone()),
+            Some(-1) => self.ranges.set(number, lo.clone(), hi.min(&(rest - 1))),
+            Some(_) | None => {}
+        }
+    }
+
+    /// What is positive where `cond` holds, or where it does not.
+    fn conditions(&self, cond: Value, holds: bool) -> Vec<Dim> {
+        let mut positive = Vec::new();
+        let mut open = vec![(cond, holds)];
+        while let Some((cond, holds)) = open.pop() {
+            match (self.kernel.op(cond), holds) {
+                (Op::Binary(BinOp::And, a, b), true) | (Op::Binary(BinOp::Or, a, b), false) => {
+                    open.extend([(b, holds), (a, holds)]);
+                }
+                (Op::Unary(UnOp::Not, a), _) => open.push((a, !holds)),
+                (Op::Compare(op, a, b), _) => {
+                    let (Some(a), Some(b)) = (self.exact(a), self.exact(b)) else { continue };
+                    let (above, below) = (&*a - &*b, &*b - &*a);
+                    match (op, holds) {
+                        (CmpOp::Lt, true) | (CmpOp::Ge, false) => positive.push(below),
+                        (CmpOp::Le, true) | (CmpOp::Gt, false) => positive.push(below + 1),
+                        (CmpOp::Gt, true) | (CmpOp::Le, false) => positive.push(above),
+                        (CmpOp::Ge, true) | (CmpOp::Lt, false) => positive.push(above + 1),
+                        (CmpOp::Eq, true) | (CmpOp::Ne, false) => positive.extend([above + 1, below + 1]),
+                        (CmpOp::Ne, true) | (CmpOp::Eq, false) => {}
+                    }
+                }
+                _ => {}
+            }
+        }
+        positive
+    }
+
+    fn derive(&mut self, value: Value, op: Op) -> Known {
+        match op {
+            Op::Const(scalar) => Known::exact(scalar.to_i64().into()),
+            Op::Size(position) => Known::exact(self.kernel.sizes[position as usize].clone()),
+            Op::TaskLo | Op::TaskHi | Op::LoopVar => self.known[value.index()].clone(),
+            Op::Get(var) => {
+                self.constants[var.index()].map(|v| self.known[v.index()].clone()).unwrap_or_default()
+            }
+            Op::Unary(UnOp::Neg, a) => self.exact(a).map(|a| Known::exact(-&*a)).unwrap_or_default(),
+            Op::Binary(op, a, b) => self.binary(op, a, b),
+            Op::Select(_, a, b) => {
+                let (a, b) = (self.known[a.index()].clone(), self.known[b.index()].clone());
+                let low = both(a.low, b.low, |a, b| a.min(b));
+                self.between(low, both(a.high, b.high, |a, b| a.max(b)))
+            }
+            Op::Cast(a) => match self.kernel.dtype(a) {
+                DType::Bool => self.numbers(0, 1),
+                DType::I8 => self.numbers(i8::MIN.into(), i8::MAX.into()),
+                DType::I16 => self.numbers(i16::MIN.into(), i16::MAX.into()),
+                DType::I32 => self.numbers(i32::MIN.into(), i32::MAX.into()),
+                DType::U8 => self.numbers(0, u8::MAX.into()),
+                DType::U16 => self.numbers(0, u16::MAX.into()),
+                DType::U32 => self.numbers(0, u32::MAX.into()),
+                DType::I64 => self.known[a.index()].clone(),
+                DType::U64
+                | DType::F16
+                | DType::BF16
+                | DType::F32
+                | DType::F64
+                | DType::C64
+                | DType::C128 => Known::default(),
+            },
+            Op::Param(_)
+            | Op::Folded
+            | Op::Load(..)
+            | Op::Unary(UnOp::Abs | UnOp::Sqrt | UnOp::Floor | UnOp::Not, _)
+            | Op::Compare(..)
+            | Op::Fma(..)
+            | Op::Bitcast(_) => Known::default(),
+        }
+    }
+
+    fn binary(&mut self, op: BinOp, a: Value, b: Value) -> Known {
+        let (x, y) = (self.known[a.index()].clone(), self.known[b.index()].clone());
+        if let (Some(x), Some(y)) = (&x.exact, &y.exact) {
+            let dim = match op {
+                BinOp::Add => Some(&**x + &**y),
+                BinOp::Sub => Some(&**x - &**y),
+                BinOp::Mul => Some(&**x * &**y),
+                BinOp::FloorDiv => Some(x.floordiv(y).simplify_in(&self.ranges)),
+                BinOp::Mod => Some(x.modulo(y).simplify_in(&self.ranges)),
+                BinOp::Max => Some(x.max(y).simplify_in(&self.ranges)),
+                BinOp::Min => Some(x.min(y).simplify_in(&self.ranges)),
+                BinOp::Shl => shift(y).map(|factor| &**x * factor),
+                BinOp::Sar => shift(y).map(|divisor| x.floordiv(&divisor.into()).simplify_in(&self.ranges)),
+                BinOp::Div | BinOp::And | BinOp::Or | BinOp::Xor | BinOp::Shr => None,
+            };
+            // A poisoned size, which grew too large, is one nothing is known about.
+            return dim.filter(|dim| dim.check().is_ok()).map(Known::exact).unwrap_or_default();
+        }
+        match op {
+            BinOp::Min => {
+                let low = both(x.low, y.low, |a, b| a.min(b));
+                self.between(low, either(x.high, y.high, |a, b| a.min(b)))
+            }
+            BinOp::Max => {
+                let high = both(x.high, y.high, |a, b| a.max(b));
+                self.between(either(x.low, y.low, |a, b| a.max(b)), high)
+            }
+            BinOp::Mod => match y.exact {
+                Some(n) if n.known_ge_zero_in(&self.ranges) == Some(true) => {
+                    let last = (&*n - 1).max(&Dim::ZERO);
+                    self.between(Some(Rc::new(Dim::ZERO)), Some(Rc::new(last)))
+                }
+                Some(_) | None => Known::default(),
+            },
+            BinOp::And => match (constant(&x.exact), constant(&y.exact)) {
+                (Some(mask), _) | (_, Some(mask)) if mask >= 0 => self.numbers(0, mask),
+                (_, _) => Known::default(),
+            },
+            BinOp::Add
+            | BinOp::Sub
+            | BinOp::Mul
+            | BinOp::Div
+            | BinOp::FloorDiv
+            | BinOp::Or
+            | BinOp::Xor
+            | BinOp::Shl
+            | BinOp::Sar
+            | BinOp::Shr => Known::default(),
+        }
+    }
+
+    fn numbers(&mut self, low: i64, high: i64) -> Known {
+        self.between(Some(Rc::new(low.into())), Some(Rc::new(high.into())))
+    }
+
+    /// A number of which the ends are known: an index of its own, if both are.
+    fn between(&mut self, low: Option<Rc<Dim>>, high: Option<Rc<Dim>>) -> Known {
+        match (&low, &high) {
+            (Some(lo), Some(hi)) => {
+                let index = self.fresh((**lo).clone(), (**hi).clone());
+                Known { exact: Some(Rc::new(index)), low, high }
+            }
+            _ => Known { exact: None, low, high },
+        }
+    }
+
+    fn fresh(&mut self, lo: Dim, hi: Dim) -> Dim {
+        let number = self.next_index;
+        self.next_index += 1;
+        self.ranges.set(number, lo, hi);
+        Dim::index(number)
+    }
+
+    fn exact(&self, value: Value) -> Option<Rc<Dim>> {
+        self.known[value.index()].exact.clone()
+    }
+
+    fn find(&mut self, what: String) {
+        self.findings.push(Finding::new(self.kernel, Rule::Bounds, what));
+    }
+}
+
+fn both(a: Option<Rc<Dim>>, b: Option<Rc<Dim>>, f: impl Fn(&Dim, &Dim) -> Dim) -> Option<Rc<Dim>> {
+    Some(Rc::new(f(&*a?, &*b?)))
+}
+
+fn either(a: Option<Rc<Dim>>, b: Option<Rc<Dim>>, f: impl Fn(&Dim, &Dim) -> Dim) -> Option<Rc<Dim>> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(Rc::new(f(&a, &b))),
+        (one, None) | (None, one) => one,
+    }
+}
+
+fn constant(dim: &Option<Rc<Dim>>) -> Option<i64> {
+    dim.as_ref()?.is_const()
+}
+
+/// What a shift by a constant multiplies or divides by.
+fn shift(by: &Dim) -> Option<i64> {
+    by.is_const().filter(|by| (0..62).contains(by)).map(|by| 1 << by)
+}
+
+/// Variables that are the target of a `Set`.
+fn collect_assigned(block: &Block, assigned: &mut FxHashSet<Var>) {
+    for stmt in block {
+        if let Stmt::Set(var, _) = stmt {
+            assigned.insert(*var);
+        }
+        for inner in stmt.blocks() {
+            collect_assigned(inner, assigned);
+        }
+    }
+}
