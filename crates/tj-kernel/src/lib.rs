@@ -6,7 +6,8 @@
 //!
 //! Modules in reading order: [`ir`] (the language and its meaning), [`arith`] (its operations, on bits), [`abi`] (how
 //! a compiled kernel is called), [`build`] (making kernels), [`mod@verify`] (rules, and bounds of accesses), `text`
-//! (printing and parsing), [`mod@interpret`] with `memory` (running them slowly).
+//! (printing and parsing), [`mod@interpret`] with `memory` (running them slowly), [`lanes`]
+//! (what back ends need to know to vectorise).
 
 #![forbid(unsafe_code)]
 
@@ -15,6 +16,7 @@ pub mod arith;
 pub mod build;
 pub mod interpret;
 pub mod ir;
+pub mod lanes;
 mod memory;
 mod text;
 pub mod verify;

@@ -1,0 +1,516 @@
+//! What the iterations of a lanes loop have in common.
+//!
+//! A back end that runs `w` neighbours at once needs to know, for every value of the body, whether all lanes
+//! agree on it, whether it grows by the same step from lane to lane (an address), or whether each lane has
+//! its own; and then whether running them together pays. [`analyse`] answers both, by one walk over the body
+//! that is repeated until the shapes of the body's variables stop changing (a shape only ever moves down
+//! uniform, affine, varying, so that this ends).
+//!
+//! # Width
+//!
+//! A vectorised loop has one element [`Width`]; that many bits of each lane sit beside each other in a vector.
+//! Every varying value has a [`Form`]: one vector (its type has the loop's width and its operation exists
+//! for vectors, as it does on every machine we target), or one scalar a lane. Both mix freely, at the price of moving
+//! lanes in and out of vectors. The width with the best balance wins; if neither gains, the loop stays
+//! scalar and [`Reason`] says why. A bool is a mask of the loop's width, so that it never costs a conversion.
+//!
+//! Bits do not depend on any of this.
+
+use std::fmt;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use tj_tensor::DType;
+
+use crate::ir::{BinOp, Block, Buf, Kernel, LoopKind, Op, Stmt, Value, Var};
+
+/// How a value differs between the lanes of a loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// The same in all lanes.
+    Uniform,
+    /// An `i64` that grows by the same amount from each lane to the next.
+    Affine(Stride),
+    /// Each lane has its own.
+    Varying,
+}
+
+/// The step of an affine value: `factor`, times the uniform value `by` if there is one. Never zero by `factor`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stride {
+    /// Constant part.
+    pub factor: i64,
+    /// Run-time part: a uniform `i64`.
+    pub by: Option<Value>,
+}
+
+impl Stride {
+    /// Neighbouring lanes are neighbours.
+    pub const ONE: Stride = Stride { factor: 1, by: None };
+}
+
+/// Bits of an element of the loop's vectors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Width {
+    /// f32, i32, u32.
+    W32,
+    /// f64, i64, u64.
+    W64,
+}
+
+impl Width {
+    /// Bytes of an element.
+    pub fn bytes(self) -> usize {
+        match self {
+            Width::W32 => 4,
+            Width::W64 => 8,
+        }
+    }
+
+    /// Whether values of this type fill vectors of this width.
+    pub fn holds(self, dtype: DType) -> bool {
+        dtype.is_bool() || !dtype.is_complex() && dtype.size() == self.bytes()
+    }
+}
+
+/// How a vectorised loop keeps a varying value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// Lanes beside each other in a vector (a bool: a mask).
+    Vector,
+    /// One scalar a lane.
+    Each,
+}
+
+/// Why a loop is not vectorised.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// A bound or a condition inside differs between lanes.
+    Control(Value),
+    /// A statement inside that concerns all lanes at once: a lanes loop, a fold, a contraction, a lane variable.
+    Whole(&'static str),
+    /// The body sets a variable that all iterations share.
+    Shared(Var),
+    /// The number of lanes is not a multiple of a vector's.
+    LaneCount(u32),
+    /// Moving lanes in and out of vectors costs as much as vectors save.
+    NoGain,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Reason::Control(v) => write!(f, "{v} steers a loop or a branch and differs between lanes"),
+            Reason::Whole(what) => write!(f, "it contains {what}"),
+            Reason::Shared(v) => write!(f, "all iterations set {v}"),
+            Reason::LaneCount(w) => write!(f, "{w} lanes do not fill whole vectors"),
+            Reason::NoGain => write!(f, "vectors would save nothing"),
+        }
+    }
+}
+
+/// What is known of one lanes loop.
+#[derive(Clone, Debug)]
+pub struct Lanes {
+    /// The loop variable, which names the loop.
+    pub var: Value,
+    /// Elements of the lane variables used inside.
+    pub lanes: u32,
+    /// How to vectorise it, or why not.
+    pub width: Result<Width, Reason>,
+    /// Operations in the body, for choosing how far to unroll.
+    pub ops: usize,
+    /// Lane variables used inside, in order of first use.
+    pub lane_vars: Vec<Var>,
+    shapes: FxHashMap<Value, Shape>,
+    var_shapes: FxHashMap<Var, Shape>,
+    forms: FxHashMap<Value, Form>,
+}
+
+impl Lanes {
+    /// How a value differs between the lanes.
+    pub fn shape(&self, value: Value) -> Shape {
+        self.shapes.get(&value).copied().unwrap_or(Shape::Uniform)
+    }
+
+    /// How a variable differs between the lanes.
+    pub fn var_shape(&self, var: Var) -> Shape {
+        self.var_shapes.get(&var).copied().unwrap_or(Shape::Uniform)
+    }
+
+    /// How a vectorised loop keeps a varying value.
+    pub fn form(&self, value: Value) -> Form {
+        self.forms.get(&value).copied().unwrap_or(Form::Each)
+    }
+}
+
+/// Every lanes loop of a kernel, outermost first, in program order.
+pub fn loops(kernel: &Kernel) -> Vec<Lanes> {
+    fn walk(kernel: &Kernel, block: &Block, out: &mut Vec<Lanes>) {
+        for stmt in block {
+            if let Stmt::For { var, kind: LoopKind::Lanes(w), body, .. } = stmt {
+                out.push(analyse(kernel, *var, *w, body));
+            }
+            stmt.blocks().for_each(|b| walk(kernel, b, out));
+        }
+    }
+    let mut out = Vec::new();
+    walk(kernel, &kernel.body, &mut out);
+    out
+}
+
+/// Looks at the lanes loop over `var` with the given body.
+pub fn analyse(kernel: &Kernel, var: Value, lanes: u32, body: &Block) -> Lanes {
+    let mut result = Lanes {
+        var,
+        lanes,
+        width: Err(Reason::NoGain),
+        ops: 0,
+        lane_vars: Vec::new(),
+        shapes: FxHashMap::default(),
+        var_shapes: FxHashMap::default(),
+        forms: FxHashMap::default(),
+    };
+    result.shapes.insert(var, Shape::Affine(Stride::ONE));
+    let mut walk = Walk { kernel, lanes: &mut result, changed: true, block: None };
+    while walk.changed {
+        walk.changed = false;
+        walk.lanes.ops = 0;
+        walk.block(body);
+    }
+    result.width = match walk.block {
+        Some(reason) => Err(reason),
+        None => choose_width(kernel, &mut result, body),
+    };
+    result
+}
+
+/// Finds shapes, and what forbids vectors.
+struct Walk<'a> {
+    kernel: &'a Kernel,
+    lanes: &'a mut Lanes,
+    changed: bool,
+    block: Option<Reason>,
+}
+
+impl Walk<'_> {
+    fn block(&mut self, block: &Block) {
+        for stmt in block {
+            self.stmt(stmt);
+        }
+    }
+
+    fn stmt(&mut self, stmt: &Stmt) {
+        match stmt {
+            Stmt::Def(v) => {
+                let shape = self.value_shape(*v);
+                self.lanes.shapes.insert(*v, shape);
+                self.lanes.ops += 1;
+            }
+            Stmt::Declare(var, init) => {
+                if self.kernel.var(*var).lanes.is_some() {
+                    self.forbid(Reason::Whole("a lane variable of its own"));
+                }
+                let shape = self.lanes.shape(*init);
+                let old = self.lanes.var_shapes.get(var).copied();
+                self.set_var(*var, old.map_or(shape, |old| meet(old, shape)));
+            }
+            Stmt::Set(var, value) => {
+                if self.kernel.var(*var).lanes.is_some() {
+                    self.lane_var(*var);
+                    self.set_var(*var, Shape::Varying);
+                } else if let Some(&old) = self.lanes.var_shapes.get(var) {
+                    self.set_var(*var, meet(old, self.lanes.shape(*value)));
+                } else {
+                    self.forbid(Reason::Shared(*var));
+                }
+            }
+            Stmt::Store { .. } => self.lanes.ops += 1,
+            Stmt::For { var, lo, hi, kind, body } => {
+                if *kind != LoopKind::Serial {
+                    self.forbid(Reason::Whole("a lanes loop"));
+                }
+                self.steer(*lo);
+                self.steer(*hi);
+                self.lanes.shapes.insert(*var, Shape::Uniform);
+                self.block(body);
+            }
+            Stmt::While { head, cond, body } => {
+                self.block(head);
+                self.steer(*cond);
+                self.block(body);
+            }
+            Stmt::If { cond, then, els } => {
+                self.steer(*cond);
+                self.block(then);
+                self.block(els);
+            }
+            Stmt::Fold { .. } => self.forbid(Reason::Whole("a fold")),
+            Stmt::Gemm(_) => self.forbid(Reason::Whole("a contraction")),
+        }
+    }
+
+    fn forbid(&mut self, reason: Reason) {
+        self.block.get_or_insert(reason);
+    }
+
+    fn steer(&mut self, value: Value) {
+        if self.lanes.shape(value) != Shape::Uniform {
+            self.forbid(Reason::Control(value));
+        }
+    }
+
+    fn lane_var(&mut self, var: Var) {
+        if !self.lanes.lane_vars.contains(&var) {
+            self.lanes.lane_vars.push(var);
+        }
+    }
+
+    fn set_var(&mut self, var: Var, shape: Shape) {
+        self.changed |= self.lanes.var_shapes.insert(var, shape) != Some(shape);
+    }
+
+    fn value_shape(&mut self, value: Value) -> Shape {
+        let op = self.kernel.op(value);
+        let mut uniform = true;
+        op.for_each_operand(|v| uniform &= self.lanes.shape(v) == Shape::Uniform);
+        match op {
+            Op::Get(var) => match self.kernel.var(var).lanes {
+                Some(_) => {
+                    self.lane_var(var);
+                    Shape::Varying
+                }
+                None => self.lanes.var_shape(var),
+            },
+            _ if uniform => Shape::Uniform,
+            Op::Binary(op, a, b) if self.kernel.dtype(value) == DType::I64 => self.affine(op, a, b),
+            Op::Select(c, a, b) if self.lanes.shape(c) == Shape::Uniform => {
+                meet(self.lanes.shape(a), self.lanes.shape(b))
+            }
+            Op::Const(_)
+            | Op::Size(_)
+            | Op::Param(_)
+            | Op::TaskLo
+            | Op::TaskHi
+            | Op::LoopVar
+            | Op::Folded
+            | Op::Load(..)
+            | Op::Unary(..)
+            | Op::Binary(..)
+            | Op::Compare(..)
+            | Op::Select(..)
+            | Op::Fma(..)
+            | Op::Cast(_)
+            | Op::Bitcast(_) => Shape::Varying,
+        }
+    }
+
+    /// Arithmetic on `i64` wraps, and so do strides; the rules hold for all values.
+    fn affine(&self, op: BinOp, a: Value, b: Value) -> Shape {
+        let constant = |v: Value| if let Op::Const(c) = self.kernel.op(v) { Some(c.to_i64()) } else { None };
+        let scale = |s: Stride, by: Value| match (constant(by), s.by) {
+            (Some(c), _) => step(s.factor.wrapping_mul(c), s.by),
+            (None, None) => step(s.factor, Some(by)),
+            (None, Some(_)) => Shape::Varying,
+        };
+        match (op, self.lanes.shape(a), self.lanes.shape(b)) {
+            (BinOp::Add | BinOp::Sub, Shape::Affine(s), Shape::Uniform)
+            | (BinOp::Add, Shape::Uniform, Shape::Affine(s)) => Shape::Affine(s),
+            (BinOp::Sub, Shape::Uniform, Shape::Affine(s)) => step(s.factor.wrapping_neg(), s.by),
+            (BinOp::Add, Shape::Affine(s), Shape::Affine(t)) if s.by == t.by => {
+                step(s.factor.wrapping_add(t.factor), s.by)
+            }
+            (BinOp::Sub, Shape::Affine(s), Shape::Affine(t)) if s.by == t.by => {
+                step(s.factor.wrapping_sub(t.factor), s.by)
+            }
+            (BinOp::Mul, Shape::Affine(s), Shape::Uniform) => scale(s, b),
+            (BinOp::Mul, Shape::Uniform, Shape::Affine(s)) => scale(s, a),
+            _ => Shape::Varying,
+        }
+    }
+}
+
+fn step(factor: i64, by: Option<Value>) -> Shape {
+    if factor == 0 { Shape::Uniform } else { Shape::Affine(Stride { factor, by }) }
+}
+
+/// The shape of something that has one of two shapes.
+fn meet(a: Shape, b: Shape) -> Shape {
+    if a == b { a } else { Shape::Varying }
+}
+
+/// Tries both widths and keeps the forms of the better one.
+fn choose_width(kernel: &Kernel, lanes: &mut Lanes, body: &Block) -> Result<Width, Reason> {
+    let mut data = FxHashSet::default();
+    find_data(kernel, body, &mut data);
+    let mut best = (0, Err(Reason::NoGain));
+    for width in [Width::W32, Width::W64] {
+        let n = 16 / width.bytes();
+        let mut forms =
+            Forms { kernel, lanes, width, data: &data, forms: FxHashMap::default(), vectors: 0, moves: 0 };
+        forms.block(body);
+        let gain = forms.vectors * (n - 1) as i64 - forms.moves * n as i64;
+        let forms = forms.forms;
+        if gain > best.0 {
+            let fits = lanes.lane_vars.is_empty() || (lanes.lanes as usize).is_multiple_of(n);
+            best = (gain, if fits { Ok(width) } else { Err(Reason::LaneCount(lanes.lanes)) });
+            lanes.forms = forms;
+        }
+    }
+    best.1
+}
+
+/// Collects the values that reach memory or a variable. The others are addresses (and stay scalar) or unused.
+fn find_data(kernel: &Kernel, block: &Block, data: &mut FxHashSet<Value>) {
+    for stmt in block.iter().rev() {
+        match stmt {
+            Stmt::Declare(_, v) | Stmt::Set(_, v) | Stmt::Store { value: v, .. } => {
+                data.insert(*v);
+            }
+            Stmt::Def(v) if data.contains(v) => {
+                let op = kernel.op(*v);
+                if !matches!(op, Op::Load(..)) {
+                    op.for_each_operand(|operand| {
+                        data.insert(operand);
+                    });
+                }
+            }
+            Stmt::Def(_)
+            | Stmt::For { .. }
+            | Stmt::While { .. }
+            | Stmt::If { .. }
+            | Stmt::Fold { .. }
+            | Stmt::Gemm(_) => {}
+        }
+        // The body of a `While` comes after its head.
+        let blocks: Vec<&Block> = stmt.blocks().collect();
+        blocks.into_iter().rev().for_each(|b| find_data(kernel, b, data));
+    }
+}
+
+/// Finds the form of every varying value for one width, and counts vector operations and moves of all lanes
+/// between vectors and scalars.
+struct Forms<'a> {
+    kernel: &'a Kernel,
+    lanes: &'a Lanes,
+    width: Width,
+    data: &'a FxHashSet<Value>,
+    forms: FxHashMap<Value, Form>,
+    vectors: i64,
+    moves: i64,
+}
+
+impl Forms<'_> {
+    fn block(&mut self, block: &Block) {
+        for stmt in block {
+            match stmt {
+                Stmt::Def(v) if self.lanes.shape(*v) == Shape::Varying => self.define(*v),
+                Stmt::Declare(var, v) | Stmt::Set(var, v) if self.lanes.var_shape(*var) == Shape::Varying => {
+                    let form = self.plain(self.kernel.var(*var).dtype);
+                    self.operand(*v, form);
+                }
+                Stmt::Store { buffer, index, value } => self.store(*buffer, *index, *value),
+                Stmt::Def(_)
+                | Stmt::Declare(..)
+                | Stmt::Set(..)
+                | Stmt::For { .. }
+                | Stmt::While { .. }
+                | Stmt::If { .. }
+                | Stmt::Fold { .. }
+                | Stmt::Gemm(_) => {}
+            }
+            stmt.blocks().for_each(|b| self.block(b));
+        }
+    }
+
+    fn define(&mut self, value: Value) {
+        let op = self.kernel.op(value);
+        let form = if self.data.contains(&value) { self.form(value, op) } else { Form::Each };
+        self.forms.insert(value, form);
+        self.vectors += (form == Form::Vector) as i64;
+        if let Op::Load(_, index) = op {
+            // A load that is not of neighbours is one a lane, then put together.
+            self.moves += (form == Form::Vector && !self.contiguous(index)) as i64;
+            self.operand(index, Form::Each);
+        } else {
+            op.for_each_operand(|v| self.operand(v, form));
+        }
+    }
+
+    fn store(&mut self, buffer: Buf, index: Value, value: Value) {
+        let dtype = self.kernel.buffers[buffer.index()].dtype;
+        self.operand(index, Form::Each);
+        if self.contiguous(index) && !dtype.is_bool() && self.width.holds(dtype) {
+            self.vectors += 1;
+            self.operand(value, Form::Vector);
+        } else {
+            self.operand(value, Form::Each);
+        }
+    }
+
+    fn contiguous(&self, index: Value) -> bool {
+        self.lanes.shape(index) == Shape::Affine(Stride::ONE)
+    }
+
+    /// Counts what it takes to have an operand in a form. Affine values are scalars that need no work.
+    fn operand(&mut self, value: Value, form: Form) {
+        self.moves += match self.lanes.shape(value) {
+            Shape::Uniform => 0,
+            Shape::Affine(_) => (form == Form::Vector) as i64,
+            Shape::Varying => (self.forms[&value] != form) as i64,
+        };
+    }
+
+    /// The form of a type on its own.
+    fn plain(&self, dtype: DType) -> Form {
+        if self.width.holds(dtype) { Form::Vector } else { Form::Each }
+    }
+
+    fn form(&self, value: Value, op: Op) -> Form {
+        let dtype = self.kernel.dtype(value);
+        let plain = self.plain(dtype);
+        match op {
+            Op::Get(var) => self.plain(self.kernel.var(var).dtype),
+            // A byte would need widening.
+            Op::Load(..) if dtype.is_bool() => Form::Each,
+            Op::Load(..) => plain,
+            Op::Unary(_, a) if dtype.is_bool() => self.follow(&[a]),
+            Op::Unary(..) | Op::Fma(..) => plain,
+            Op::Binary(BinOp::FloorDiv | BinOp::Mod, ..) => Form::Each,
+            Op::Binary(BinOp::Shl | BinOp::Sar | BinOp::Shr, _, count) => {
+                if self.lanes.shape(count) == Shape::Uniform { plain } else { Form::Each }
+            }
+            Op::Binary(_, a, b) if dtype.is_bool() => self.follow(&[a, b]),
+            Op::Binary(..) => plain,
+            Op::Compare(_, a, b) => {
+                let operands = self.kernel.dtype(a);
+                if operands.is_bool() { self.follow(&[a, b]) } else { self.plain(operands) }
+            }
+            Op::Select(c, a, b) if dtype.is_bool() => self.follow(&[c, a, b]),
+            Op::Select(..) => plain,
+            Op::Cast(a) => self.cast(self.kernel.dtype(a), dtype),
+            Op::Bitcast(_) => plain,
+            Op::Const(_)
+            | Op::Size(_)
+            | Op::Param(_)
+            | Op::TaskLo
+            | Op::TaskHi
+            | Op::LoopVar
+            | Op::Folded => Form::Each,
+        }
+    }
+
+    /// Operations on bools stay where their operands are.
+    fn follow(&self, operands: &[Value]) -> Form {
+        let vector = operands.iter().any(|v| self.forms.get(v) == Some(&Form::Vector));
+        if vector { Form::Vector } else { Form::Each }
+    }
+
+    fn cast(&self, from: DType, to: DType) -> Form {
+        if !self.width.holds(from) || !self.width.holds(to) {
+            return Form::Each;
+        }
+        // Only the newest machines have a vector conversion from floats to integers of 64 bits.
+        let converts = self.width == Width::W32 || to.is_bool() || to.is_float() || !from.is_float();
+        if converts { Form::Vector } else { Form::Each }
+    }
+}
