@@ -70,6 +70,28 @@ pub enum CmpOp {
     Ge,
 }
 
+/// Gives an enum the list of its variants and their words in texts.
+macro_rules! words {
+    ($type:ident, $n:literal: $($variant:ident $word:literal)*) => {
+        impl $type {
+            /// All of them, in the order of declaration.
+            pub const ALL: [$type; $n] = [$($type::$variant),*];
+
+            /// The word in texts.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $($type::$variant => $word,)*
+                }
+            }
+        }
+    };
+}
+
+words!(UnOp, 5: Neg "neg" Abs "abs" Sqrt "sqrt" Floor "floor" Not "not");
+words!(BinOp, 14: Add "add" Sub "sub" Mul "mul" Div "div" FloorDiv "floordiv" Mod "mod" Max "max" Min "min"
+    And "and" Or "or" Xor "xor" Shl "shl" Sar "sar" Shr "shr");
+words!(CmpOp, 6: Eq "eq" Ne "ne" Lt "lt" Le "le" Gt "gt" Ge "ge");
+
 /// Something that can carry out primitive operations: on numbers, or by writing code.
 pub trait Machine {
     /// A typed scalar.

@@ -73,7 +73,7 @@ pub const MAX_NESTING: usize = 100;
 pub const MAX_LANES: u32 = 256;
 
 /// One native function: `fn(args, lo, hi) -> status`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Kernel {
     /// A C identifier, unique in its program.
     pub name: String,
@@ -96,7 +96,7 @@ pub struct Kernel {
 }
 
 /// Memory as a kernel sees it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Buffer {
     /// For messages and texts.
     pub name: String,
@@ -120,7 +120,7 @@ pub enum Access {
 }
 
 /// The independent tasks of a kernel.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Grid {
     /// Number of tasks; the function may be called on any sub-range but an empty one, once for each task.
     pub extent: Dim,
@@ -131,7 +131,7 @@ pub struct Grid {
 }
 
 /// A variable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct VarDecl {
     /// Its type.
     pub dtype: DType,
@@ -143,7 +143,7 @@ pub struct VarDecl {
 pub type Block = Vec<Stmt>;
 
 /// What happens.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Stmt {
     /// Evaluates a value here.
     Def(Value),
@@ -209,7 +209,7 @@ pub enum Stmt {
 /// Operands of [`Stmt::Gemm`]. For each `(i, j)`: `k` is cut into blocks of 256; within a block a chain of fused
 /// multiply-adds starts from +0 in the order of `k`; the sums of later blocks are added to that of the first, in
 /// order. `k = 0` gives +0. `c` is overwritten and never read; it does not overlap `a` or `b`.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Gemm {
     /// f32 or f64.
     pub dtype: DType,
@@ -228,7 +228,7 @@ pub struct Gemm {
 }
 
 /// A matrix inside a buffer: element `(r, c)` is at `offset + r * row_stride + c * col_stride`.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Matrix {
     /// Where.
     pub buffer: Buf,

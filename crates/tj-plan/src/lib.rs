@@ -17,6 +17,7 @@ pub mod plan;
 pub mod scheduler;
 mod simplify;
 pub mod substitute;
+mod text;
 
 pub use canonicalise::canonicalise;
 pub use fuse::{Fused, Group, IllegalGrouping, fuse};

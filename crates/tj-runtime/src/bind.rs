@@ -1,7 +1,7 @@
 //! Matching the sizes of real arguments to symbols.
 
 use smallvec::SmallVec;
-use tj_ir::{Dim, DimError, Guard, InputDecl, Symbol, shape_text};
+use tj_ir::{Dim, Guard, InputDecl, Symbol, shape_text};
 use tj_tensor::Tensor;
 
 use crate::error::Error;
@@ -80,8 +80,7 @@ impl Binder {
                 known: self.symbols.iter().map(Symbol::to_string).collect::<Vec<_>>().join(", "),
             })?;
             if let Some(first) = values[position].replace(value).filter(|first| *first != value) {
-                let problem = format!("{first} and {value} are both given");
-                return Err(Error::Size(DimError::Conflict { symbol: name.to_string(), problem }));
+                return Err(Error::RepeatedSymbol { symbol: name.to_string(), first, second: value });
             }
         }
         for (argument, tensor) in self.arguments.iter().zip(inputs) {

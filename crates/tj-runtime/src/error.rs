@@ -107,6 +107,16 @@ pub enum Error {
         /// The names there are.
         known: String,
     },
+    /// Two bindings for one symbol.
+    #[error("size {symbol} is given twice: {first} and {second}")]
+    RepeatedSymbol {
+        /// The name.
+        symbol: String,
+        /// One value.
+        first: i64,
+        /// The other.
+        second: i64,
+    },
     /// A condition on sizes that does not hold.
     #[error("{condition} does not hold: {values}; needed by {reason} ({location})")]
     Guard {

@@ -138,7 +138,6 @@ fn step(lowered: &Lowered) -> Step {
 }
 
 impl Program {
-    #[expect(clippy::too_many_arguments, reason = "every part of a program, once, by the pipeline alone")]
     pub fn new(
         fused: Fused,
         kernels: Vec<Lowered>,
@@ -298,7 +297,12 @@ impl Program {
             (packed.offsets.clone(), packed.peak, packed.bound)
         } else {
             let mut end = 0;
-            let offsets = sizes.iter().map(|size| std::mem::replace(&mut end, end + size)).collect();
+            let place = |size: &u64| {
+                let offset = end;
+                end += size;
+                offset
+            };
+            let offsets = sizes.iter().map(place).collect();
             (offsets, unreused, unreused)
         };
         Ok(Bound {
