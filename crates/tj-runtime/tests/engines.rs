@@ -29,7 +29,7 @@ fn check(program: &[LazyTensor], inputs: &[(&str, &Tensor)]) -> Vec<Tensor> {
             None => first = Some(outputs),
             Some(expected) => {
                 for (k, (got, want)) in outputs.iter().zip(expected).enumerate() {
-                    assert!(got.bit_eq(want), "{name}: output {k} is {got}, the plan interpreter says {want}");
+                    assert!(got.bit_eq(want), "{name}: output {k} is {got:?}, the plan interpreter says {want:?}");
                 }
             }
         }
