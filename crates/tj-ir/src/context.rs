@@ -16,12 +16,12 @@ use crate::error::IrError;
 /// use tj_ir::{input, Context};
 /// use tj_tensor::DType;
 ///
-/// let x = input("x", DType::F32, [3.into()]);
+/// let x = input("x", DType::F32, [3.into()])?;
 /// let both = Context::of(&x.exp()).join(&Context::of(&x.sum(0)));
 /// let trace = both.trace()?;
 /// assert_eq!(trace.inputs.len(), 1);
 /// assert_eq!(trace.defs.len(), 2);
-/// # Ok::<(), tj_ir::IrError>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Context(Option<Arc<Joined>>);

@@ -43,11 +43,6 @@ impl Code {
     pub fn entry(&self, kernel: usize) -> KernelFn {
         self.entries[kernel]
     }
-
-    /// Name of the back end that made it.
-    pub fn backend(&self) -> &'static str {
-        self.backend
-    }
 }
 
 impl fmt::Debug for Code {

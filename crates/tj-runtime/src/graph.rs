@@ -30,7 +30,7 @@ use crate::run::{CallMemory, run};
 /// use tj_tensor::{DType, Tensor};
 ///
 /// let n = Dim::new("N", 0..=4096)?;
-/// let x = input("x", DType::F32, [n, 3.into()]);
+/// let x = input("x", DType::F32, [n, 3.into()])?;
 /// let graph = CompiledGraph::new(&[(&x * 2.0).sum(1)], CompileOptions::default())?;
 /// for rows in [0, 1, 5] {
 ///     let x = Tensor::full([rows, 3], 1.5_f32)?;

@@ -52,9 +52,9 @@ fn random(shape: &[usize], seed: u64) -> Tensor {
 #[test]
 fn matmul_chain_with_epilogue_and_sum() {
     let n = Dim::new("N", 0..=4096).unwrap();
-    let square = |name: &str| input(name, DType::F32, [n.clone(), n.clone()]);
+    let square = |name: &str| input(name, DType::F32, [n.clone(), n.clone()]).unwrap();
     let (x, a, b, c) = (square("x"), square("a"), square("b"), square("c"));
-    let bias = input("bias", DType::F32, [n.clone()]);
+    let bias = input("bias", DType::F32, [n.clone()]).unwrap();
     let y = (x.matmul(&a).matmul(&b).matmul(&c) + &bias).relu().sum(1);
     for size in [0, 1, 2, 7, 33] {
         let shape = [size, size];
@@ -72,7 +72,7 @@ fn matmul_chain_with_epilogue_and_sum() {
 #[test]
 fn softmax_and_layernorm_are_row_programs() {
     let (r, c) = (Dim::new("R", ..).unwrap(), Dim::new("C", ..).unwrap());
-    let x = input("x", DType::F32, [r, c]);
+    let x = input("x", DType::F32, [r, c]).unwrap();
     let e = (&x - x.max(axis(1).keepdims())).exp();
     let softmax = &e / e.sum(axis(1).keepdims());
     let mean = x.mean(axis(1).keepdims());
@@ -90,7 +90,7 @@ fn softmax_and_layernorm_are_row_programs() {
 #[test]
 fn moves_reductions_and_blocks() {
     let (n, m) = (Dim::new("N", ..).unwrap(), Dim::new("M", ..).unwrap());
-    let x = input("x", DType::F32, [n, m]);
+    let x = input("x", DType::F32, [n, m]).unwrap();
     let program = [
         x.sum(0),
         x.sum(()),

@@ -16,21 +16,30 @@ use crate::error::{Cause, IrError};
 /// use tj_tensor::DType;
 ///
 /// let n = Dim::new("N", 0..=4096)?;
-/// let x = input("x", DType::F32, [n, 64.into()]);
+/// let x = input("x", DType::F32, [n, 64.into()])?;
 /// assert_eq!(x.rank(), 2);
-/// # Ok::<(), tj_ir::DimError>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// A name that is not an identifier gives a tensor that carries the error.
+/// # Errors
+/// A name that is not an identifier; a size that overflowed.
 #[track_caller]
-pub fn input(name: &str, dtype: DType, shape: impl IntoIterator<Item = Dim>) -> LazyTensor {
+pub fn input(
+    name: &str,
+    dtype: DType,
+    shape: impl IntoIterator<Item = Dim>,
+) -> Result<LazyTensor, IrError> {
     let location = Location::caller();
     let mut letters = name.chars();
     let starts = letters.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
     if !starts || !letters.all(|c| c.is_ascii_alphanumeric() || c == '_') {
-        return LazyTensor::failed(IrError::new(Cause::Name { name: name.to_string() }, location));
+        return Err(IrError::new(Cause::Name { name: name.to_string() }, location));
     }
-    LazyTensor::node(Kind::Input { name: Arc::from(name) }, shape.into_iter().collect(), dtype, location)
+    let shape: Shape = shape.into_iter().collect();
+    for dim in &shape {
+        dim.check().map_err(|error| IrError::new(error.into(), location))?;
+    }
+    Ok(LazyTensor::node(Kind::Input { name: Arc::from(name) }, shape, dtype, location))
 }
 
 /// A tensor that is there already; its sizes are fixed. Shares the storage.

@@ -38,8 +38,9 @@ pub enum At {
 /// use tj_ir::{at, input, At, Dim};
 /// use tj_tensor::DType;
 ///
-/// let x = input("x", DType::F32, [6.into(), 5.into()]);
+/// let x = input("x", DType::F32, [6.into(), 5.into()])?;
 /// assert_eq!(x.index([at(1, None, 2), At::Index(-1)]).shape(), [Dim::from(3)]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn at(start: impl Into<Option<i64>>, stop: impl Into<Option<i64>>, step: i64) -> At {
     At::Slice { start: start.into().map(Dim::from), stop: stop.into().map(Dim::from), step }
@@ -285,7 +286,7 @@ impl LazyTensor {
     /// let x = input("x", DType::F32, [n.clone(), 6.into()]);
     /// let y = x.reshape(&[None, Some(2.into())]);
     /// assert_eq!(y.shape(), [n * 3, 2.into()]);
-    /// # Ok::<(), tj_ir::DimError>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[track_caller]
     pub fn reshape(&self, shape: &[Option<Dim>]) -> LazyTensor {

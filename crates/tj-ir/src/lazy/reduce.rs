@@ -23,11 +23,12 @@ use crate::op::{Op, ReduceOp};
 /// use tj_ir::{axis, input, Dim};
 /// use tj_tensor::DType;
 ///
-/// let x = input("x", DType::F32, [2.into(), 3.into(), 4.into()]);
+/// let x = input("x", DType::F32, [2.into(), 3.into(), 4.into()])?;
 /// assert_eq!(x.sum(1).shape(), [Dim::from(2), Dim::from(4)]);
 /// assert_eq!(x.sum([0, -1]).shape(), [Dim::from(3)]);
 /// assert_eq!(x.sum(()).rank(), 0);
 /// assert_eq!(x.sum(axis(1).keepdims()).shape(), [Dim::from(2), Dim::from(1), Dim::from(4)]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Axes {
