@@ -300,7 +300,7 @@ impl Dim {
     }
 
     fn interval(&self) -> Interval {
-        Facts::NONE.interval(self)
+        Facts::none().interval(self)
     }
 }
 
