@@ -302,7 +302,7 @@ impl Dim {
     }
 
     fn interval(&self) -> Interval {
-        Facts::NONE.interval(self)
+        Facts::none().interval(self)
     }
 }
 

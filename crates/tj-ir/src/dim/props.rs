@@ -89,7 +89,7 @@ impl Tree {
             Tree::Mul(a, b) => a.dim() * b.dim(),
             Tree::Pow(a, exponent) => a.dim().pow(*exponent),
             Tree::CeilDiv(a, b) => a.dim().ceildiv(&b.dim()),
-            Tree::Opaque(kind, a, b) => rules::apply(*kind, &a.dim(), &b.dim(), &Facts::NONE),
+            Tree::Opaque(kind, a, b) => rules::apply(*kind, &a.dim(), &b.dim(), &Facts::none()),
         }
     }
 
