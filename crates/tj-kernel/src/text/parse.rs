@@ -38,7 +38,7 @@ pub struct ParseError {
 /// let kernel = tj_kernel::parse(text)?;
 /// assert_eq!(kernel.name, "nothing");
 /// let error = tj_kernel::parse("kernel nothing(grid 1 by 2)").unwrap_err();
-/// assert_eq!(error.to_string(), "line 1, column 16: expected a size and then `cut`, found `1 by 2)`");
+/// assert_eq!(error.to_string(), "line 1, column 21: expected a size, `cut` and a number, found `1 by 2)`");
 /// # Ok::<(), tj_kernel::ParseError>(())
 /// ```
 pub fn parse(text: &str) -> Result<Kernel, ParseError> {
@@ -84,7 +84,7 @@ impl<'a> Parser<'a> {
         self.expect("(")?;
         self.expect("grid")?;
         // Sizes may name symbols that are declared further down, so they are read last.
-        let extent = self.size_until("cut", "a size and then `cut`")?;
+        let extent = self.size_until("cut", "a size, `cut` and a number")?;
         let multiple = self.number("a number of tasks")?;
         self.expect("cost")?;
         let cost = self.size_until("{", "a size and then `) {`")?;
@@ -443,9 +443,17 @@ impl<'a> Parser<'a> {
     fn size_until(&mut self, end: &str, what: &str) -> Parsed<(usize, &'a str)> {
         self.space();
         let at = self.at;
-        // Comments end with their line, too.
         let line = self.text[at..].find('\n').map_or(self.text.len(), |n| at + n);
-        let stop = if end == "\n" { Some(line) } else { self.text[at..line].find(end).map(|n| at + n) };
+        let stop = match end {
+            "\n" => Some(line),
+            // A size may name a symbol `cut`, but none that a number follows.
+            "cut" => self.text[at..line].match_indices(end).map(|(n, _)| at + n).find(|&n| {
+                let rest = &self.text[n + end.len()..line];
+                rest.starts_with(char::is_whitespace)
+                    && rest.trim_start().starts_with(|c: char| c == '-' || c.is_ascii_digit())
+            }),
+            _ => self.text[at..line].find(end).map(|n| at + n),
+        };
         let stop = stop.ok_or_else(|| self.error_at(at, what))?;
         self.at = if end == "\n" { stop } else { stop + end.len() };
         let text = &self.text[at..stop];
