@@ -25,10 +25,12 @@
 //! Comments run from `//` to the end of the line. Statements end where they are complete, and line ends are spaces,
 //! except that a size stands on one line with what it belongs to.
 
+mod cursor;
 mod parse;
 mod print;
 
-pub use parse::{ParseError, parse};
+pub use cursor::ParseError;
+pub use parse::parse;
 
 use crate::ir::{Access, BinOp, CmpOp, UnOp};
 
