@@ -20,16 +20,39 @@
 //! 4. No operation rests on what AVX2 lacks: integers only enter and leave floats by bit casts and
 //!    the addition of a large constant, shifts are by constants, and never arithmetic.
 //!
+//! **Accuracy and cost.** The largest error found, in units in the last place of the exact result, and
+//! the number of primitive operations, constants and bit casts not counted. `f32` was compared with `f64`
+//! on every bit pattern, `f64` with double-double on 3 million inputs a function; a test asserts the
+//! numbers on samples.
+//!
+//! | function | f32 ulp | operations | f64 ulp | operations |
+//! |---|---|---|---|---|
+//! | `exp` | 0.98 | 29 | 0.97 | 39 |
+//! | `exp2` | 1.05 | 27 | 1.05 | 37 |
+//! | `expm1` | 1.34 | 38 | 1.28 | 48 |
+//! | `log` | 0.82 | 35 | 0.80 | 43 |
+//! | `log2` | 0.87 | 44 | 0.78 | 52 |
+//! | `log10` | 0.70 | 47 | 0.72 | 55 |
+//! | `log1p` | 0.84 | 41 | 0.81 | 49 |
+//! | `tanh` | 1.29 | 41 | 1.27 | 57 |
+//! | `sigmoid` | 2.29 | 33 | 2.29 | 43 |
+//! | `erf` | 1.22 | 59 | 1.43 | 88 |
+//!
+//! gcc 12 vectorises a loop over any of them. With AVX2, on values in cache, `exp` took 0.9 ns an element
+//! in `f32` and 2.3 ns in `f64`, `tanh` 1.1 and 3.2 ns, `log` 0.7 and 2.3 ns.
+//!
 //! The polynomials are minimax fits of our own; each module states interval, degree and error.
 
+mod erf;
 mod eval;
 mod exp;
 mod log;
 mod tanh;
 
+pub use self::erf::erf;
 pub use self::eval::{Eval32, Eval64, eval_f32, eval_f64};
-pub use self::exp::exp;
-pub use self::log::log;
+pub use self::exp::{exp, exp2, expm1, sigmoid};
+pub use self::log::{log, log1p, log2, log10};
 pub use self::tanh::tanh;
 
 /// The float type that an [`Arith`] works in; its integers have the same width.
@@ -139,22 +162,54 @@ pub trait Arith {
 pub enum Elementary {
     /// The natural exponential.
     Exp,
+    /// Two to the power.
+    Exp2,
+    /// `exp(x) - 1`, accurate near zero.
+    Expm1,
     /// The natural logarithm.
     Log,
+    /// The logarithm to base 2.
+    Log2,
+    /// The logarithm to base 10.
+    Log10,
+    /// `log(1 + x)`, accurate near zero.
+    Log1p,
     /// The hyperbolic tangent.
     Tanh,
+    /// The logistic function, `1 / (1 + exp(-x))`.
+    Sigmoid,
+    /// The error function.
+    Erf,
 }
 
 impl Elementary {
     /// Every function, in declaration order.
-    pub const ALL: &[Elementary] = &[Elementary::Exp, Elementary::Log, Elementary::Tanh];
+    pub const ALL: &[Elementary] = &[
+        Elementary::Exp,
+        Elementary::Exp2,
+        Elementary::Expm1,
+        Elementary::Log,
+        Elementary::Log2,
+        Elementary::Log10,
+        Elementary::Log1p,
+        Elementary::Tanh,
+        Elementary::Sigmoid,
+        Elementary::Erf,
+    ];
 
     /// The name a user writes.
     pub const fn name(self) -> &'static str {
         match self {
             Elementary::Exp => "exp",
+            Elementary::Exp2 => "exp2",
+            Elementary::Expm1 => "expm1",
             Elementary::Log => "log",
+            Elementary::Log2 => "log2",
+            Elementary::Log10 => "log10",
+            Elementary::Log1p => "log1p",
             Elementary::Tanh => "tanh",
+            Elementary::Sigmoid => "sigmoid",
+            Elementary::Erf => "erf",
         }
     }
 
@@ -162,8 +217,15 @@ impl Elementary {
     pub fn emit<A: Arith>(self, a: &mut A, x: A::Float) -> A::Float {
         match self {
             Elementary::Exp => exp(a, x),
+            Elementary::Exp2 => exp2(a, x),
+            Elementary::Expm1 => expm1(a, x),
             Elementary::Log => log(a, x),
+            Elementary::Log2 => log2(a, x),
+            Elementary::Log10 => log10(a, x),
+            Elementary::Log1p => log1p(a, x),
             Elementary::Tanh => tanh(a, x),
+            Elementary::Sigmoid => sigmoid(a, x),
+            Elementary::Erf => erf(a, x),
         }
     }
 }
@@ -192,8 +254,7 @@ fn mul_add<A: Arith>(a: &mut A, x: A::Float, y: A::Float, z: A::Float) -> A::Flo
     a.add(xy, z)
 }
 
-/// The polynomial with the coefficients of the working width, lowest power first, by Horner's rule:
-/// the fewest operations; independent elements hide its latency.
+/// The polynomial with the coefficients of the working width, lowest power first.
 fn poly<A: Arith>(a: &mut A, x: A::Float, single: &[f32], double: &[f64]) -> A::Float {
     match a.width() {
         Width::F32 => horner(a, x, single.iter().map(|&c| f64::from(c))),
@@ -201,11 +262,16 @@ fn poly<A: Arith>(a: &mut A, x: A::Float, single: &[f32], double: &[f64]) -> A::
     }
 }
 
-fn horner<A: Arith>(a: &mut A, x: A::Float, coefficients: impl DoubleEndedIterator<Item = f64>) -> A::Float {
-    let mut high_first = coefficients.rev();
-    let last = high_first.next().expect("a fit has at least one coefficient");
-    let mut sum = a.float(last);
-    for c in high_first {
+/// Horner's rule: the fewest operations; neighbouring elements hide its latency.
+fn horner<A, C>(a: &mut A, x: A::Float, coefficients: C) -> A::Float
+where
+    A: Arith,
+    C: IntoIterator<Item = f64, IntoIter: DoubleEndedIterator>,
+{
+    let mut highest_first = coefficients.into_iter().rev();
+    let highest = highest_first.next().expect("every fit has a coefficient");
+    let mut sum = a.float(highest);
+    for c in highest_first {
         let c = a.float(c);
         sum = mul_add(a, sum, x, c);
     }
@@ -220,12 +286,13 @@ fn clamp<A: Arith>(a: &mut A, x: A::Float, lo: A::Float, hi: A::Float) -> A::Flo
     a.select(below, lo, x)
 }
 
-/// `magnitude`, whose sign bit must be clear, with the sign of `sign`.
-fn with_sign_of<A: Arith>(a: &mut A, magnitude: A::Float, sign: A::Float) -> A::Float {
+/// `y` with its sign bit set wherever that of `x` is: the last step of an odd function, and of one
+/// that rounds to `x` near zero, so that -0 gives -0.
+fn or_sign_of<A: Arith>(a: &mut A, y: A::Float, x: A::Float) -> A::Float {
     let mask = a.int(a.width().sign_bit());
-    let sign = a.float_to_bits(sign);
-    let sign = a.iand(sign, mask);
-    let magnitude = a.float_to_bits(magnitude);
-    let bits = a.ior(magnitude, sign);
-    a.bits_to_float(bits)
+    let x = a.float_to_bits(x);
+    let sign = a.iand(x, mask);
+    let y = a.float_to_bits(y);
+    let y = a.ior(y, sign);
+    a.bits_to_float(y)
 }
