@@ -6,8 +6,7 @@
 //! bit set if anything was lost (24 bits are at least 11 + 2, so that nearest-even sees what it needs).
 
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
-use cranelift_codegen::ir::immediates::Ieee32;
-use cranelift_codegen::ir::{InstBuilder, Value, types};
+use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
 use cranelift_frontend::FunctionBuilder;
 use tj_kernel::CmpOp;
 use tj_tensor::{DType, Scalar};
@@ -25,7 +24,8 @@ pub(crate) fn cast(b: &mut FunctionBuilder, from: DType, to: DType, x: Value) ->
     }
     if is_half(to) {
         let single = to_single(b, from, x);
-        return if to == DType::F16 { single_to_f16(b, single) } else { single_to_bf16(b, single) };
+        let bits = if to == DType::F16 { single_to_f16(b, single) } else { single_to_bf16(b, single) };
+        return b.ins().ireduce(types::I16, bits);
     }
     let (source, target) = (machine(from), machine(to));
     match (from.is_float(), to.is_float()) {
@@ -81,7 +81,7 @@ fn saturate(b: &mut FunctionBuilder, to: DType, x: Value) -> Value {
     b.ins().ireduce(machine(to), x)
 }
 
-fn is_half(dtype: DType) -> bool {
+pub(crate) fn is_half(dtype: DType) -> bool {
     matches!(dtype, DType::F16 | DType::BF16)
 }
 
@@ -101,20 +101,25 @@ fn from_half(b: &mut FunctionBuilder, from: DType, to: DType, x: Value) -> Value
 }
 
 /// The exponent is moved to where f32 has it, then corrected by a product, which also normalises subnormal numbers.
-fn f16_to_single(b: &mut FunctionBuilder, bits: Value) -> Value {
-    let magnitude = b.ins().band_imm_u(bits, 0x7fff);
-    let moved = b.ins().ishl_imm_u(magnitude, 13);
-    let moved = bitcast(b, moved, types::F32);
-    let correction = b.ins().f32const(Ieee32::with_float(f32::from_bits(0x7780_0000)));
+/// `bits` is zero-extended; a vector will do.
+pub(crate) fn f16_to_single(b: &mut FunctionBuilder, bits: Value) -> Value {
+    let int = b.func.dfg.value_type(bits);
+    let single = if int.is_vector() { types::F32X4 } else { types::F32 };
+    let magnitude = with(b, Bitwise::And, bits, 0x7fff);
+    let moved = shift_left(b, magnitude, 13);
+    let moved = bitcast(b, moved, single);
+    let correction = like(b, int, 0x7780_0000);
+    let correction = bitcast(b, correction, single);
     let scaled = b.ins().fmul(moved, correction);
-    let scaled = bitcast(b, scaled, types::I32);
-    let special = b.ins().icmp_imm_u(IntCC::UnsignedGreaterThanOrEqual, magnitude, 0x7c00);
-    let top = b.ins().bor_imm_u(scaled, 0x7f80_0000);
-    let absolute = b.ins().select(special, top, scaled);
-    let sign = b.ins().band_imm_u(bits, 0x8000);
-    let sign = b.ins().ishl_imm_u(sign, 16);
+    let scaled = bitcast(b, scaled, int);
+    let limit = like(b, int, 0x7bff);
+    let special = b.ins().icmp(IntCC::SignedGreaterThan, magnitude, limit);
+    let top = with(b, Bitwise::Or, scaled, 0x7f80_0000);
+    let absolute = choose(b, special, top, scaled);
+    let sign = with(b, Bitwise::And, bits, 0x8000);
+    let sign = shift_left(b, sign, 16);
     let result = b.ins().bor(absolute, sign);
-    bitcast(b, result, types::F32)
+    bitcast(b, result, single)
 }
 
 /// An f32 that rounds to the same half as `x` does; to odd where it is not exact.
@@ -169,44 +174,88 @@ fn sticky(b: &mut FunctionBuilder, from: DType, x: Value) -> Value {
     b.ins().select(negative, negated, double)
 }
 
-fn single_to_bf16(b: &mut FunctionBuilder, x: Value) -> Value {
-    let bits = bitcast(b, x, types::I32);
-    let high = b.ins().ushr_imm_u(bits, 16);
-    let odd = b.ins().band_imm_u(high, 1);
+/// The bits of the nearest bf16, with anything above them; a vector will do.
+pub(crate) fn single_to_bf16(b: &mut FunctionBuilder, x: Value) -> Value {
+    let int = b.func.dfg.value_type(x).as_int();
+    let bits = bitcast(b, x, int);
+    let high = shift_right(b, bits, 16);
+    let odd = with(b, Bitwise::And, high, 1);
+    let bias = like(b, int, 0x7fff);
     let rounded = b.ins().iadd(bits, odd);
-    let rounded = b.ins().iadd_imm_u(rounded, 0x7fff);
-    let rounded = b.ins().ushr_imm_u(rounded, 16);
+    let rounded = b.ins().iadd(rounded, bias);
+    let rounded = shift_right(b, rounded, 16);
     let nan = b.ins().fcmp(FloatCC::Unordered, x, x);
-    let quiet = b.ins().bor_imm_u(high, 0x40);
-    let result = b.ins().select(nan, quiet, rounded);
-    b.ins().ireduce(types::I16, result)
+    let quiet = with(b, Bitwise::Or, high, 0x40);
+    choose(b, nan, quiet, rounded)
 }
 
-/// Subnormal results are rounded by adding 0.5, whose last bit weighs as much as theirs; the others by an integer sum
-/// that moves the exponent and carries into it.
-fn single_to_f16(b: &mut FunctionBuilder, x: Value) -> Value {
-    let bits = bitcast(b, x, types::I32);
-    let magnitude = b.ins().band_imm_u(bits, 0x7fff_ffff);
-    let half = b.ins().f32const(Ieee32::with_float(0.5));
+/// The bits of the nearest f16, with anything above them; a vector will do. Subnormal results are rounded by adding
+/// 0.5, whose last bit weighs as much as theirs; the others by an integer sum that moves the exponent and carries
+/// into it.
+pub(crate) fn single_to_f16(b: &mut FunctionBuilder, x: Value) -> Value {
+    let single = b.func.dfg.value_type(x);
+    let int = single.as_int();
+    let bits = bitcast(b, x, int);
+    let magnitude = with(b, Bitwise::And, bits, 0x7fff_ffff);
+    let half_bits = like(b, int, 0x3f00_0000);
+    let half = bitcast(b, half_bits, single);
     let absolute = b.ins().fabs(x);
     let subnormal = b.ins().fadd(absolute, half);
-    let subnormal = bitcast(b, subnormal, types::I32);
-    let subnormal = b.ins().iadd_imm_s(subnormal, -0x3f00_0000);
-    let odd = b.ins().ushr_imm_u(magnitude, 13);
-    let odd = b.ins().band_imm_u(odd, 1);
+    let subnormal = bitcast(b, subnormal, int);
+    let subnormal = b.ins().isub(subnormal, half_bits);
+    let odd = shift_right(b, magnitude, 13);
+    let odd = with(b, Bitwise::And, odd, 1);
+    let bias = like(b, int, (112 << 23) - 0xfff);
     let normal = b.ins().iadd(magnitude, odd);
-    let normal = b.ins().iadd_imm_s(normal, 0xfff - (112 << 23));
-    let normal = b.ins().ushr_imm_u(normal, 13);
-    let small = b.ins().icmp_imm_u(IntCC::UnsignedLessThan, magnitude, 0x3880_0000);
-    let finite = b.ins().select(small, subnormal, normal);
-    let infinity = b.ins().iconst(types::I32, 0x7c00);
-    let large = b.ins().icmp_imm_u(IntCC::UnsignedGreaterThanOrEqual, magnitude, 0x4780_0000);
-    let number = b.ins().select(large, infinity, finite);
+    let normal = b.ins().isub(normal, bias);
+    let normal = shift_right(b, normal, 13);
+    let least = like(b, int, 0x3880_0000);
+    let small = b.ins().icmp(IntCC::SignedLessThan, magnitude, least);
+    let finite = choose(b, small, subnormal, normal);
+    let infinity = like(b, int, 0x7c00);
+    let greatest = like(b, int, 0x477f_ffff);
+    let large = b.ins().icmp(IntCC::SignedGreaterThan, magnitude, greatest);
+    let number = choose(b, large, infinity, finite);
     let nan = b.ins().fcmp(FloatCC::Unordered, x, x);
-    let quiet = b.ins().iconst(types::I32, 0x7e00);
-    let result = b.ins().select(nan, quiet, number);
-    let sign = b.ins().ushr_imm_u(bits, 16);
-    let sign = b.ins().band_imm_u(sign, 0x8000);
-    let result = b.ins().bor(result, sign);
-    b.ins().ireduce(types::I16, result)
+    let quiet = like(b, int, 0x7e00);
+    let result = choose(b, nan, quiet, number);
+    let sign = shift_right(b, bits, 16);
+    let sign = with(b, Bitwise::And, sign, 0x8000);
+    b.ins().bor(result, sign)
+}
+
+/// A number of 32 bits, in every lane if the type is a vector.
+fn like(b: &mut FunctionBuilder, ty: Type, bits: u32) -> Value {
+    let x = b.ins().iconst(types::I32, bits as i64);
+    if ty.is_vector() { b.ins().splat(ty, x) } else { x }
+}
+
+enum Bitwise {
+    And,
+    Or,
+}
+
+fn with(b: &mut FunctionBuilder, op: Bitwise, x: Value, bits: u32) -> Value {
+    let y = like(b, b.func.dfg.value_type(x), bits);
+    match op {
+        Bitwise::And => b.ins().band(x, y),
+        Bitwise::Or => b.ins().bor(x, y),
+    }
+}
+
+fn shift_left(b: &mut FunctionBuilder, x: Value, by: i64) -> Value {
+    let by = b.ins().iconst(types::I32, by);
+    b.ins().ishl(x, by)
+}
+
+fn shift_right(b: &mut FunctionBuilder, x: Value, by: i64) -> Value {
+    let by = b.ins().iconst(types::I32, by);
+    b.ins().ushr(x, by)
+}
+
+fn choose(b: &mut FunctionBuilder, c: Value, x: Value, y: Value) -> Value {
+    match b.func.dfg.value_type(x).is_vector() {
+        true => b.ins().bitselect(c, x, y),
+        false => b.ins().select(c, x, y),
+    }
 }

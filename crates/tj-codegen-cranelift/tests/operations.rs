@@ -135,7 +135,7 @@ fn all_f16_and_bf16_patterns_convert() {
             // Around every value of 16 bits, where rounding decides.
             let bits = (0..n as u128).map(|i| Scalar::from_bits(dtype, i));
             let near = |s: Scalar| {
-                Scalar::from_bits(from, s.cast(from).bits() ^ (s.bits() % 5 << 10 | s.bits() % 3))
+                Scalar::from_bits(from, s.cast(from).bits() ^ (((s.bits() % 5) << 10) | (s.bits() % 3)))
             };
             let input = buffer(from, bits.map(|s| if from == dtype { s } else { near(s) }));
             let output = buffer(to, vec![Scalar::zero(to); n]);

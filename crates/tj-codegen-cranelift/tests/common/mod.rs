@@ -28,21 +28,32 @@ impl Case {
 
 /// Compiles all kernels into one module, with and without the features of this machine, and compares what they
 /// write with what the interpreter writes. Names are made unique here.
-pub fn check(mut cases: Vec<Case>) {
-    for (i, case) in cases.iter_mut().enumerate() {
-        case.kernel.name = format!("{}_{i}", case.kernel.name);
+pub fn check(cases: Vec<Case>) {
+    let mut kernels: Vec<Kernel> = Vec::new();
+    let mut places = Vec::new();
+    for case in &cases {
+        let place = kernels.iter().position(|k| k.body == case.kernel.body && *k == case.kernel);
+        places.push(place.unwrap_or_else(|| {
+            kernels.push(case.kernel.clone());
+            kernels.len() - 1
+        }));
     }
-    let kernels: Vec<&Kernel> = cases.iter().map(|c| &c.kernel).collect();
+    for (i, kernel) in kernels.iter_mut().enumerate() {
+        kernel.name = format!("{}_{i}", kernel.name);
+    }
+    let kernels: Vec<&Kernel> = kernels.iter().collect();
+    let expected: Vec<Vec<BufferContents>> = cases.iter().map(expected).collect();
     for features in [Features::Host, Features::Baseline] {
-        let jit = Jit::compile(&kernels, &Options { features }).unwrap();
-        for (case, entry) in cases.iter().zip(jit.kernels()) {
-            let expected = expected(case);
-            let found = call(entry, case);
-            for ((declared, expected), found) in case.kernel.buffers.iter().zip(&expected).zip(&found) {
+        let jit = Jit::compile(&kernels, &Options { features }).expect("the kernels are valid");
+        let entries: Vec<KernelFn> = jit.kernels().collect();
+        for ((case, expected), &place) in cases.iter().zip(&expected).zip(&places) {
+            let found = call(entries[place], case);
+            for ((declared, expected), found) in case.kernel.buffers.iter().zip(expected).zip(&found) {
                 if declared.access == Access::Scratch || expected.same(found) {
                     continue;
                 }
-                let place = (0..expected.len()).find(|&i| !one(expected, i).same(&one(found, i))).unwrap();
+                let differs = |&i: &usize| !one(expected, i).same(&one(found, i));
+                let place = (0..expected.len()).find(differs).expect("they are not the same");
                 panic!(
                     "{features:?}: element {place} of {} is {found:?}, not {expected:?}, in\n{}",
                     declared.name,
@@ -193,9 +204,11 @@ pub fn elementwise(
 
 /// Values of a type at which operations go wrong first.
 pub fn special(dtype: DType) -> Vec<Scalar> {
-    let mut values: Vec<Scalar> = match dtype {
-        DType::Bool => vec![false.into(), true.into()],
-        _ if dtype.is_float() => [
+    if dtype.is_bool() {
+        return vec![false.into(), true.into()];
+    }
+    if dtype.is_float() {
+        return [
             0.0,
             -0.0,
             1.0,
@@ -227,16 +240,16 @@ pub fn special(dtype: DType) -> Vec<Scalar> {
             f64::NAN,
         ]
         .map(|x| Scalar::F64(x).cast(dtype))
-        .to_vec(),
-        _ => [0i64, 1, 2, 3, 5, 7, 8, 31, 32, 33, 63, 64, 100, -1, -2, -3, -7, -8, -100, i64::MAX, i64::MIN]
-            .map(|x| Scalar::I64(x).cast(dtype))
-            .to_vec(),
-    };
-    if dtype.is_int() {
-        let (least, greatest) = (Scalar::lowest(dtype).unwrap(), Scalar::greatest(dtype).unwrap());
-        let big = Scalar::from_bits(dtype, 0x40_0000_0100_0001);
-        values.extend([least, greatest, Scalar::from_bits(dtype, least.bits().wrapping_add(1)), big]);
+        .to_vec();
     }
+    let mut values =
+        [0i64, 1, 2, 3, 5, 7, 8, 31, 32, 33, 63, 64, 100, -1, -2, -3, -7, -8, -100, i64::MAX, i64::MIN]
+            .map(|x| Scalar::I64(x).cast(dtype))
+            .to_vec();
+    let [least, greatest] =
+        [Scalar::lowest(dtype), Scalar::greatest(dtype)].map(|s| s.expect("integers have it"));
+    let big = Scalar::from_bits(dtype, 0x40_0000_0100_0001);
+    values.extend([least, greatest, Scalar::from_bits(dtype, least.bits().wrapping_add(1)), big]);
     values
 }
 
@@ -248,11 +261,10 @@ pub fn buffer(dtype: DType, scalars: impl IntoIterator<Item = Scalar>) -> Buffer
 
 /// `n` elements that repeat nothing soon: small numbers of both signs, where the type has them.
 pub fn numbers(dtype: DType, n: usize) -> BufferContents {
-    let number = |i: usize| match dtype {
-        DType::Bool => Scalar::Bool(i * i % 7 < 3),
-        _ => {
-            Scalar::F64((i * 37 % 101) as f64 / 4.0 - if dtype.is_signed() { 11.0 } else { 0.0 }).cast(dtype)
-        }
+    let offset = if dtype.is_signed() { 11.0 } else { 0.0 };
+    let number = |i: usize| match dtype.is_bool() {
+        true => Scalar::Bool(i * i % 7 < 3),
+        false => Scalar::F64((i * 37 % 101) as f64 / 4.0 - offset).cast(dtype),
     };
     buffer(dtype, (0..n).map(number))
 }
