@@ -47,7 +47,8 @@ pub fn matmul_chain() -> Result<LazyTensor, Failure> {
 /// For a case that is not part of the suite.
 pub fn case(name: &str) -> Result<Case, Failure> {
     let (n, m, k) = (Dim::new("N", ..)?, Dim::new("M", ..)?, Dim::new("K", ..)?);
-    let (output, inputs): (LazyTensor, &'static [&'static str]) = match name.split('_').next().unwrap_or(name) {
+    let (output, inputs): (LazyTensor, &'static [&'static str]) = match name.split('_').next().unwrap_or(name)
+    {
         "d1" => {
             let vector = |name| f32s(name, &[&n]);
             let (a, b, c, d) = (vector("a")?, vector("b")?, vector("c")?, vector("d")?);
@@ -92,7 +93,8 @@ pub fn case(name: &str) -> Result<Case, Failure> {
             let u = f32s("u", &[&n, &m])?;
             let (low, mid, high) =
                 (tensorjit::at(None, -2, 1), tensorjit::at(1, -1, 1), tensorjit::at(2, None, 1));
-            let part = |rows: &tensorjit::At, columns: &tensorjit::At| u.index([rows.clone(), columns.clone()]);
+            let part =
+                |rows: &tensorjit::At, columns: &tensorjit::At| u.index([rows.clone(), columns.clone()]);
             let sum = part(&low, &mid) + part(&high, &mid) + part(&mid, &low) + part(&mid, &high);
             (sum * 0.25, &["u"])
         }

@@ -2,12 +2,11 @@
 //!
 //! `seed --sizes 16 32 64 --repeat 10 --output out.json`
 
-use std::error::Error;
 use std::time::Instant;
 
 use serde_json::{Value, json};
 use tensorjit::{CompileOptions, CompiledGraph, Tensor};
-use tj_benches::{median, matmul_chain, random};
+use tj_benches::{Failure, matmul_chain, median, random};
 
 struct Options {
     sizes: Vec<usize>,
@@ -15,7 +14,7 @@ struct Options {
     output: Option<String>,
 }
 
-fn options() -> Result<Options, Box<dyn Error>> {
+fn options() -> Result<Options, Failure> {
     let mut options = Options { sizes: vec![16, 32, 64], repeat: 10, output: None };
     let mut words = std::env::args().skip(1).peekable();
     while let Some(word) = words.next() {
@@ -29,13 +28,17 @@ fn options() -> Result<Options, Box<dyn Error>> {
             }
             "--repeat" => options.repeat = value("a number")?.parse()?,
             "--output" => options.output = Some(value("a file")?),
-            _ => return Err(format!("{word} is not an option; there are --sizes, --repeat and --output").into()),
+            _ => {
+                return Err(
+                    format!("{word} is not an option; there are --sizes, --repeat and --output").into()
+                );
+            }
         }
     }
     Ok(options)
 }
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> Result<(), Failure> {
     let options = options()?;
     let program = matmul_chain()?;
     let start = Instant::now();
@@ -50,7 +53,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         for (seed, name) in names.into_iter().enumerate() {
             let shape = if name == "bias" { vec![n] } else { vec![n, n] };
             let values: Vec<f32> = random(&shape, seed as u64 + 1)?.to_vec::<f32>()?;
-            let scaled = values.iter().map(|v| if name == "bias" { *v } else { v * scale }).collect::<Vec<f32>>();
+            let scaled =
+                values.iter().map(|v| if name == "bias" { *v } else { v * scale }).collect::<Vec<f32>>();
             inputs.push((name, Tensor::from_shape_vec(shape, scaled)?));
         }
         let expected = reference(&inputs, n)?;
@@ -81,7 +85,7 @@ fn measure(
     inputs: &[(&str, Tensor)],
     expected: &[f64],
     repeat: usize,
-) -> Result<Value, Box<dyn Error>> {
+) -> Result<Value, Failure> {
     let inputs: Vec<(&str, &Tensor)> = inputs.iter().map(|(name, tensor)| (*name, tensor)).collect();
     let (result, report) = graph.call_reported(&[], &inputs)?;
     let result = result[0].to_vec::<f32>()?;
@@ -103,7 +107,7 @@ fn measure(
 }
 
 /// The chain in f64, plainly.
-fn reference(inputs: &[(&str, Tensor)], n: usize) -> Result<Vec<f64>, Box<dyn Error>> {
+fn reference(inputs: &[(&str, Tensor)], n: usize) -> Result<Vec<f64>, Failure> {
     let all: Vec<Vec<f32>> = inputs.iter().map(|(_, t)| t.to_vec::<f32>()).collect::<Result<_, _>>()?;
     let mut left: Vec<f64> = all[0].iter().map(|&v| v.into()).collect();
     for right in &all[1..4] {

@@ -3,7 +3,6 @@
 //! Started as `serve CASE SIZE FOLDER`: reads the case's inputs from `FOLDER/NAME.npy`, computes once, prints
 //! `ready FIRST_MS RESULT_FILE`, then for each line `time` the milliseconds of one call, until `stop`.
 
-use std::error::Error;
 use std::io::{BufRead, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -14,7 +13,7 @@ use tj_benches::{Failure, case};
 /// A sample repeats the call until this much time has passed.
 const SAMPLE: Duration = Duration::from_millis(5);
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> Result<(), Failure> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [name, _size, folder] = arguments.as_slice() else {
         return Err("usage: serve CASE SIZE FOLDER".into());

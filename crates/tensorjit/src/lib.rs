@@ -30,15 +30,20 @@
 #![forbid(unsafe_code)]
 
 pub use tj_ir::{
-    At, Axes, Cause, Condition, Context, Dim, DimError, Guard, IrError, LazyTensor, Op, Operand, ReduceOp, Symbol,
-    at, axis, constant, input, maximum, minimum, number, size, where_,
+    At, Axes, Cause, Condition, Context, Dim, DimError, Guard, IrError, LazyTensor, Op, Operand, ReduceOp,
+    Symbol, at, axis, constant, input, maximum, minimum, number, size, where_,
 };
 pub use tj_runtime::MaxBytes::Bytes;
 pub use tj_runtime::{
-    Backend, CompileOptions, CompiledGraph, DefaultScheduler, Error, Explanation, InterpretKernel, InterpretPlan,
-    MaxBytes, Observer, OutputView, RunReport, Scheduler, Stage, Unfused, explain,
+    Backend, CompileOptions, CompiledGraph, DefaultScheduler, Error, Explanation, InterpretKernel,
+    InterpretPlan, MaxBytes, Observer, OutputView, RunReport, Scheduler, Stage, Unfused, doctor, explain,
 };
 pub use tj_tensor::{Buffer, DType, Element, Scalar, SliceSpec, Tensor, TensorError};
+
+/// The table of scalar operators.
+pub mod op {
+    pub use tj_ir::op::{Algebra, Annihilator, DTypeRule, Domain, FillRule, Named, OpInfo, TABLE};
+}
 
 /// Tensor files.
 pub mod io {

@@ -11,14 +11,19 @@
 //! - [`mod@print`]: tree to text; parsing what was printed gives the tree again
 //! - [`syntax`]: everything that can be wrong with a text
 //! - [`diagnostic`]: messages that underline the place
+//! - [`eval`]: tree to lazy tensors
 //! - [`args`]: the command line; [`values`] and [`bytes`] read its arguments
+//! - `commands`: what each command does; `data` reads or makes inputs
 //! - [`exit`]: what the command tells the shell
 #![forbid(unsafe_code)]
 
 pub mod args;
 pub mod ast;
 pub mod bytes;
+mod commands;
+mod data;
 pub mod diagnostic;
+pub mod eval;
 pub mod exit;
 pub mod lex;
 pub mod parse;
@@ -28,6 +33,7 @@ pub mod values;
 
 pub use args::{Cli, Command};
 pub use ast::{Expr, ExprId, Ident, Program, Span, Stmt, StmtKind};
+pub use commands::run;
 pub use diagnostic::{Diagnostic, Style};
 pub use exit::Exit;
 pub use parse::{parse_expression, parse_program};

@@ -6,9 +6,9 @@
 
 use std::sync::Arc;
 
+use crate::error::IrError;
 use crate::lazy::LazyTensor;
 use crate::trace::{Trace, trace};
-use crate::error::IrError;
 
 /// A set of lazy tensors and everything below them.
 ///

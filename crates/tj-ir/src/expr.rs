@@ -221,7 +221,10 @@ impl ExprArena {
             return id;
         }
         for child in node.children() {
-            assert!(child.index() < self.nodes.len(), "expression arena: child {child} of {node:?} is missing");
+            assert!(
+                child.index() < self.nodes.len(),
+                "expression arena: child {child} of {node:?} is missing"
+            );
         }
         let id = ExprId(u32::try_from(self.nodes.len()).expect("fewer than 2^32 expressions fit in memory"));
         self.nodes.push(node.clone());

@@ -75,7 +75,12 @@ pub(crate) enum Kind {
 }
 
 impl LazyTensor {
-    pub(crate) fn node(kind: Kind, shape: Shape, dtype: DType, location: &'static Location<'static>) -> LazyTensor {
+    pub(crate) fn node(
+        kind: Kind,
+        shape: Shape,
+        dtype: DType,
+        location: &'static Location<'static>,
+    ) -> LazyTensor {
         LazyTensor(Arc::new(Node { kind, shape, dtype, guards: Vec::new(), location }))
     }
 

@@ -269,9 +269,17 @@ const XOR: Algebra =
     Algebra { commutative: ALWAYS, associative: ALWAYS, identity: Some(Named::Zero), ..NO_ALGEBRA };
 const SYMMETRIC: Algebra = Algebra { commutative: ALWAYS, ..NO_ALGEBRA };
 /// `fmax` and `fmin`: NaN is their identity, which no dtype-independent name says, so it is left out.
-const NAN_IGNORING: Algebra = Algebra { commutative: ALWAYS, associative: ALWAYS, idempotent: true, ..NO_ALGEBRA };
+const NAN_IGNORING: Algebra =
+    Algebra { commutative: ALWAYS, associative: ALWAYS, idempotent: true, ..NO_ALGEBRA };
 
-const fn row(op: Op, name: &'static str, arity: usize, dtypes: DTypeRule, cost: u32, algebra: Algebra) -> OpInfo {
+const fn row(
+    op: Op,
+    name: &'static str,
+    arity: usize,
+    dtypes: DTypeRule,
+    cost: u32,
+    algebra: Algebra,
+) -> OpInfo {
     OpInfo { op, name, symbol: None, arity, dtypes, fill: FillRule::Apply, algebra, cost }
 }
 
@@ -331,6 +339,11 @@ impl Op {
     /// The operator of this name.
     pub fn by_name(name: &str) -> Option<Op> {
         TABLE.iter().find(|info| info.name == name).map(|info| info.op)
+    }
+
+    /// The operator of two arguments that is written with this symbol.
+    pub fn by_symbol(symbol: &str) -> Option<Op> {
+        TABLE.iter().find(|info| info.arity == 2 && info.symbol == Some(symbol)).map(|info| info.op)
     }
 
     /// Dtype in which arguments of these dtypes are combined, and dtype of the result; `None` if undefined.
@@ -418,7 +431,12 @@ impl ReduceOp {
 
     /// The value that changes nothing, bit for bit.
     pub fn identity(self, dtype: DType) -> Scalar {
-        self.op().info().algebra.identity.expect("a reduction combines by an operator with an identity").scalar(dtype)
+        self.op()
+            .info()
+            .algebra
+            .identity
+            .expect("a reduction combines by an operator with an identity")
+            .scalar(dtype)
     }
 
     /// The value over nothing, if there is one.
@@ -457,10 +475,11 @@ mod tests {
     use crate::prim::Evaluator;
 
     fn samples(dtype: DType) -> Vec<Scalar> {
-        let mut all: Vec<Scalar> = [-3.0, -1.0, -0.0, 0.0, 0.5, 1.0, 2.0, 7.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN]
-            .iter()
-            .map(|&x| Scalar::F64(x).cast(dtype))
-            .collect();
+        let mut all: Vec<Scalar> =
+            [-3.0, -1.0, -0.0, 0.0, 0.5, 1.0, 2.0, 7.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN]
+                .iter()
+                .map(|&x| Scalar::F64(x).cast(dtype))
+                .collect();
         all.extend([Scalar::lowest(dtype), Scalar::greatest(dtype)].into_iter().flatten());
         all
     }
@@ -503,11 +522,20 @@ mod tests {
                     for law in algebra.annihilators.iter().filter(|law| holds(law.holds)) {
                         let mut args = [a, a];
                         args[law.position] = law.value.scalar(dtype);
-                        assert_eq!(apply(f, &args), law.result.scalar(dtype), "{} annihilates {a}", info.name);
+                        assert_eq!(
+                            apply(f, &args),
+                            law.result.scalar(dtype),
+                            "{} annihilates {a}",
+                            info.name
+                        );
                     }
                     for &b in &values {
                         if algebra.commutative.is_some_and(holds) {
-                            assert!(same(apply(f, &[a, b]), apply(f, &[b, a])), "{} commutes {a} {b}", info.name);
+                            assert!(
+                                same(apply(f, &[a, b]), apply(f, &[b, a])),
+                                "{} commutes {a} {b}",
+                                info.name
+                            );
                         }
                         for &c in &values {
                             if algebra.associative.is_some_and(holds) {

@@ -197,7 +197,9 @@ pub fn eval_unary(op: UnOp, a: Scalar) -> Scalar {
         Scalar::U64(x) => int!(U64, x),
         Scalar::F32(x) => float!(F32, x),
         Scalar::F64(x) => float!(F64, x),
-        Scalar::Bool(_) | Scalar::F16(_) | Scalar::BF16(_) | Scalar::C64(_) | Scalar::C128(_) => mistyped(&op, &[a]),
+        Scalar::Bool(_) | Scalar::F16(_) | Scalar::BF16(_) | Scalar::C64(_) | Scalar::C128(_) => {
+            mistyped(&op, &[a])
+        }
     }
 }
 
@@ -227,8 +229,20 @@ pub fn eval_binary(op: BinOp, a: Scalar, b: Scalar) -> Scalar {
                 BinOp::And => x & y,
                 BinOp::Or => x | y,
                 BinOp::Xor => x ^ y,
-                BinOp::Shl => if in_width { x << y } else { 0 },
-                BinOp::Shr => if in_width { ((x as $u) >> y) as $t } else { 0 },
+                BinOp::Shl => {
+                    if in_width {
+                        x << y
+                    } else {
+                        0
+                    }
+                }
+                BinOp::Shr => {
+                    if in_width {
+                        ((x as $u) >> y) as $t
+                    } else {
+                        0
+                    }
+                }
                 BinOp::Sar => x >> if in_width { y } else { (<$t>::BITS - 1) as $t },
                 BinOp::Div => mistyped(&op, &[a, b]),
             })
@@ -243,11 +257,32 @@ pub fn eval_binary(op: BinOp, a: Scalar, b: Scalar) -> Scalar {
                 BinOp::Mul => x * y,
                 BinOp::Div => x / y,
                 // Equal operands differ at most in the sign of zero.
-                BinOp::Max => if x.is_nan() || y.is_nan() { x + y } else if x > y || (x == y && y.is_sign_negative()) { x } else { y },
-                BinOp::Min => if x.is_nan() || y.is_nan() { x + y } else if x < y || (x == y && x.is_sign_negative()) { x } else { y },
-                BinOp::FloorDiv | BinOp::Mod | BinOp::And | BinOp::Or | BinOp::Xor | BinOp::Shl | BinOp::Sar | BinOp::Shr => {
-                    mistyped(&op, &[a, b])
+                BinOp::Max => {
+                    if x.is_nan() || y.is_nan() {
+                        x + y
+                    } else if x > y || (x == y && y.is_sign_negative()) {
+                        x
+                    } else {
+                        y
+                    }
                 }
+                BinOp::Min => {
+                    if x.is_nan() || y.is_nan() {
+                        x + y
+                    } else if x < y || (x == y && x.is_sign_negative()) {
+                        x
+                    } else {
+                        y
+                    }
+                }
+                BinOp::FloorDiv
+                | BinOp::Mod
+                | BinOp::And
+                | BinOp::Or
+                | BinOp::Xor
+                | BinOp::Shl
+                | BinOp::Sar
+                | BinOp::Shr => mistyped(&op, &[a, b]),
             })
         }};
     }

@@ -297,7 +297,6 @@ impl Ctx {
     }
 }
 
-
 fn position(d: usize) -> Dim {
     Dim::symbol(&Symbol::index(d as u32))
 }
@@ -306,5 +305,8 @@ fn position(d: usize) -> Dim {
 fn broadcast_indices(arg: &[Dim], shape: &[Dim]) -> Indices {
     let lead = shape.len() - arg.len();
     let one = Dim::from(1);
-    arg.iter().enumerate().map(|(d, size)| if *size == one { Dim::from(0) } else { position(lead + d) }).collect()
+    arg.iter()
+        .enumerate()
+        .map(|(d, size)| if *size == one { Dim::from(0) } else { position(lead + d) })
+        .collect()
 }

@@ -152,8 +152,8 @@ fn lower_group(plan: &Plan, group: &Group, number: usize) -> Lowered {
             }
         }
         None => {
-            let inner: Option<Vec<Loop>> = (loops.len() > outer && collapsed(&loops, plan, head))
-                .then(|| loops[outer..].to_vec());
+            let inner: Option<Vec<Loop>> =
+                (loops.len() > outer && collapsed(&loops, plan, head)).then(|| loops[outer..].to_vec());
             ctx.outer_loops(&loops[..outer], 0, &mut |ctx| {
                 for nest in &nests {
                     ctx.nest(nest, inner.as_deref().unwrap_or(&[]), None);
@@ -182,7 +182,14 @@ fn choose_outer(plan: &Plan, group: &Group, has_call: bool) -> usize {
     if in_lanes && group.outer == rank { rank.saturating_sub(1) } else { group.outer }
 }
 
-fn grid(plan: &Plan, group: &Group, loops: &[Loop], outer: usize, split: bool, call: Option<&GemmCall>) -> Grid {
+fn grid(
+    plan: &Plan,
+    group: &Group,
+    loops: &[Loop],
+    outer: usize,
+    split: bool,
+    call: Option<&GemmCall>,
+) -> Grid {
     let mut cost = Dim::from(0);
     for &id in &group.queries {
         let query = plan.query(id);
@@ -210,11 +217,7 @@ impl Ctx<'_> {
     /// Runs `body` inside the outer loops; the first runs over the task range.
     fn outer_loops(&mut self, loops: &[Loop], depth: usize, body: &mut dyn FnMut(&mut Self)) {
         let Some((first, rest)) = loops.split_first() else { return body(self) };
-        let (lo, hi) = if depth == 0 {
-            self.b.task()
-        } else {
-            (self.b.int(0), self.size(&first.extent))
-        };
+        let (lo, hi) = if depth == 0 { self.b.task() } else { (self.b.int(0), self.size(&first.extent)) };
         self.run_loop(LoopKind::Serial, first.index, lo, hi, |ctx| ctx.outer_loops(rest, depth + 1, body));
     }
 

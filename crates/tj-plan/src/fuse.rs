@@ -58,7 +58,8 @@ pub struct IllegalGrouping {
 /// # Errors
 /// The first decision that is not legal.
 pub fn fuse(plan: &Plan, grouping: &Grouping) -> Result<Fused, IllegalGrouping> {
-    let illegal = |query: QueryId, problem: &dyn fmt::Display| IllegalGrouping { query, problem: problem.to_string() };
+    let illegal =
+        |query: QueryId, problem: &dyn fmt::Display| IllegalGrouping { query, problem: problem.to_string() };
     let inline = |id: QueryId| grouping.inline.get(id.index()).copied().unwrap_or(false);
 
     let mut arena = ExprArena::new();
@@ -103,10 +104,16 @@ pub fn fuse(plan: &Plan, grouping: &Grouping) -> Result<Fused, IllegalGrouping> 
         let body = rename(&arena, &mut fused.arena, &mut renamed, body, &|q| new_id[&QueryId(q)].0.0);
         fused.queries.push(Query { body, ..plan.query(id).clone() });
     }
-    fused.produces = Produces(plan.produces.0.iter().map(|source| match *source {
-        Source::Def(q) => Source::Def(new_id[&QueryId(q)].0.0),
-        input @ Source::Input(_) => input,
-    }).collect());
+    fused.produces = Produces(
+        plan.produces
+            .0
+            .iter()
+            .map(|source| match *source {
+                Source::Def(q) => Source::Def(new_id[&QueryId(q)].0.0),
+                input @ Source::Input(_) => input,
+            })
+            .collect(),
+    );
 
     let groups = check_groups(&fused, grouping, &order, &new_id)?;
     Ok(Fused { plan: fused, groups, reasons: grouping.reasons.clone() })
@@ -196,7 +203,8 @@ fn check_groups(
         let outer = grouping.groups[own].outer;
         let query = fused.query(id);
         if query.shape.len() < outer {
-            let problem = format!("its rank {} is less than the {outer} shared outer axes", query.shape.len());
+            let problem =
+                format!("its rank {} is less than the {outer} shared outer axes", query.shape.len());
             return Err(IllegalGrouping { query: old, problem });
         }
         for (node, source) in fused.reads(id) {
@@ -213,7 +221,8 @@ fn check_groups(
             let Expr::Read { at, .. } = fused.arena.node(node) else { continue };
             let same = at.iter().take(outer).enumerate().all(|(d, dim)| *dim == Dim::index(d as u32));
             if !same {
-                let problem = format!("it reads {} of its own group at another outer position", order[read.index()]);
+                let problem =
+                    format!("it reads {} of its own group at another outer position", order[read.index()]);
                 return Err(IllegalGrouping { query: old, problem });
             }
         }

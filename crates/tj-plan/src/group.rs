@@ -53,7 +53,11 @@ fn reads_graph(plan: &Plan) -> DiGraph<QueryId, Edge> {
     for id in plan.query_ids() {
         for (node, source) in plan.reads(id) {
             if let (Source::Def(q), Expr::Read { at, .. }) = (source, plan.arena.node(node)) {
-                graph.add_edge(NodeIndex::new(q as usize), NodeIndex::new(id.index()), Edge { at: at.to_vec() });
+                graph.add_edge(
+                    NodeIndex::new(q as usize),
+                    NodeIndex::new(id.index()),
+                    Edge { at: at.to_vec() },
+                );
             }
         }
     }
@@ -124,7 +128,10 @@ fn decide_inlining(
             say("stored", format!("recomputing costs {extra:.0} additions, storing saves {saved:.0}"));
             continue;
         }
-        say("inlined", format!("{} readers, cost {cost}, extra {:.0}, saved {saved:.0}", readers.len(), extra.max(0.0)));
+        say(
+            "inlined",
+            format!("{} readers, cost {cost}, extra {:.0}, saved {saved:.0}", readers.len(), extra.max(0.0)),
+        );
         inline[id.index()] = true;
         for (reader, _) in readers {
             let w = &mut whole[reader.index()];
@@ -237,7 +244,12 @@ fn shared_outer(
         }
         for edge in graph.edges_directed(node, petgraph::Direction::Incoming) {
             let at = &edge.weight().at;
-            let same = at.iter().enumerate().take_while(|(d, dim)| **dim == Dim::index(*d as u32)).count().min(limit);
+            let same = at
+                .iter()
+                .enumerate()
+                .take_while(|(d, dim)| **dim == Dim::index(*d as u32))
+                .count()
+                .min(limit);
             let source = graph[edge.source()];
             if inline[source.index()] {
                 todo.push((edge.source(), same));

@@ -66,7 +66,11 @@ pub fn interpret(
     for (position, (decl, tensor)) in plan.inputs.iter().zip(inputs).enumerate() {
         let expected = concrete(&decl.shape, value)?;
         if expected != tensor.shape() {
-            return Err(InterpretError::Shape { argument: position, found: tensor.shape().to_vec(), expected });
+            return Err(InterpretError::Shape {
+                argument: position,
+                found: tensor.shape().to_vec(),
+                expected,
+            });
         }
         sources.insert(Source::Input(position as u32), read_all(tensor)?);
     }
@@ -194,7 +198,9 @@ impl Ctx<'_> {
             Expr::Const(c) => Step::Fixed(*c),
             Expr::Number(n) => Step::Fixed(plan.numbers[*n as usize]),
             Expr::Size(dim) => Step::Size(self.position(dim)),
-            Expr::Read { source, at } => Step::Read(*source, at.iter().map(|dim| self.position(dim)).collect()),
+            Expr::Read { source, at } => {
+                Step::Read(*source, at.iter().map(|dim| self.position(dim)).collect())
+            }
             Expr::Map { op, args } => Step::Map(*op, args.iter().map(|arg| self.slots[arg]).collect()),
             Expr::Reduce { .. } => panic!("interpret: {} has a reduction below its root", self.id),
         })
@@ -266,8 +272,12 @@ impl Ctx<'_> {
             index.push(k);
             self.run(index, registers)?;
             match (root.tree, factors) {
-                (Tree::Contract, Some([a, b])) if dtype.is_float() => contraction.add(registers[a], registers[b]),
-                (Tree::Contract, None) if dtype.is_float() => contraction.add(registers[body], Scalar::one(dtype)),
+                (Tree::Contract, Some([a, b])) if dtype.is_float() => {
+                    contraction.add(registers[a], registers[b])
+                }
+                (Tree::Contract, None) if dtype.is_float() => {
+                    contraction.add(registers[body], Scalar::one(dtype))
+                }
                 (Tree::Row | Tree::Col | Tree::Contract, _) => terms.push(registers[body]),
             }
         }

@@ -24,5 +24,6 @@ pub use fuse::{Fused, Group, IllegalGrouping, fuse};
 pub use interpret::{InterpretError, interpret};
 pub use plan::{Plan, Produces, Query, QueryId, RootReduce};
 pub use scheduler::{
-    DefaultScheduler, Engine, GroupDecision, Grouping, InterpretKernel, InterpretPlan, Reason, Scheduler, Sizes, Unfused,
+    DefaultScheduler, Engine, GroupDecision, Grouping, InterpretKernel, InterpretPlan, Reason, Scheduler,
+    Sizes, Unfused,
 };

@@ -102,7 +102,15 @@ impl Plan {
             body: def.body,
             location: def.location,
         });
-        Plan { arena, inputs, queries: queries.collect(), produces: Produces(outputs), guards, symbols, numbers }
+        Plan {
+            arena,
+            inputs,
+            queries: queries.collect(),
+            produces: Produces(outputs),
+            guards,
+            symbols,
+            numbers,
+        }
     }
 
     /// A query.

@@ -46,7 +46,13 @@ pub struct Memo {
 ///
 /// # Panics
 /// On a reduction: only a broken pass inlines one.
-pub fn substitute(arena: &mut ExprArena, memo: &mut Memo, body: ExprId, at: &Indices, ranges: &Ranges) -> ExprId {
+pub fn substitute(
+    arena: &mut ExprArena,
+    memo: &mut Memo,
+    body: ExprId,
+    at: &Indices,
+    ranges: &Ranges,
+) -> ExprId {
     if is_identity(at) {
         return body;
     }

@@ -173,8 +173,10 @@ impl Binder {
                         [] => {
                             let value = dim.eval(&value_of)?;
                             if value != extent as i64 {
-                                let origins: Vec<String> =
-                                    dim.symbols().map(|s| self.origin_with_value(&s, values, given)).collect();
+                                let origins: Vec<String> = dim
+                                    .symbols()
+                                    .map(|s| self.origin_with_value(&s, values, given))
+                                    .collect();
                                 return Err(wrong(format!("{dim} = {value} with {}", origins.join(", "))));
                             }
                         }

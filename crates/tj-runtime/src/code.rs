@@ -100,7 +100,8 @@ fn c(kernels: &[&Kernel]) -> Result<Compiled, Error> {
     let toolchain = crate::toolchain::Toolchain::from_env().map_err(|e| failed(&e))?;
     let names: Vec<&str> = kernels.iter().map(|k| k.name.as_str()).collect();
     let library = toolchain.compile(&source, &names).map_err(|e| failed(&e))?;
-    let functions = names.iter().map(|n| library.kernel(n).ok_or_else(|| failed(&format!("no function {n}"))));
+    let functions =
+        names.iter().map(|n| library.kernel(n).ok_or_else(|| failed(&format!("no function {n}"))));
     Ok((functions.collect::<Result<_, _>>()?, Owner::Library(library), name))
 }
 

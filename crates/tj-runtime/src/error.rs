@@ -170,6 +170,12 @@ pub enum Error {
         /// What it saw.
         problem: String,
     },
+    /// A file name that does not name a C library.
+    #[error("{path}: the name before the extension must be a C identifier")]
+    FileName {
+        /// The file.
+        path: String,
+    },
     /// A file could not be written.
     #[error("{path}: {source}")]
     File {

@@ -1,5 +1,6 @@
 //! Compiled graphs: a program, its memory, and calls.
 
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use smallvec::SmallVec;
@@ -15,7 +16,7 @@ use crate::compile::compile;
 use crate::error::Error;
 use crate::interpret;
 use crate::observe::{Explanation, Observer, Silent};
-use crate::options::{CompileOptions, MaxBytes};
+use crate::options::{Backend, CompileOptions, MaxBytes};
 use crate::program::{Bound, Program, bytes};
 use crate::report::RunReport;
 use crate::run::{CallMemory, run};
@@ -64,7 +65,10 @@ impl<'a> OutputView<'a> {
     ///
     /// # Errors
     /// When the slice does not hold exactly the elements of the shape.
-    pub fn new<T: Element + bytemuck::Pod>(shape: &[usize], values: &'a mut [T]) -> Result<OutputView<'a>, Error> {
+    pub fn new<T: Element + bytemuck::Pod>(
+        shape: &[usize],
+        values: &'a mut [T],
+    ) -> Result<OutputView<'a>, Error> {
         let needed = bytes(shape, T::DTYPE.size())?;
         let view: &mut [u8] = bytemuck::cast_slice_mut(values);
         if view.len() as u64 != needed {
@@ -96,7 +100,8 @@ impl CompiledGraph {
         let program = compile(outputs, &options, observer)?;
         let plan = &program.fused.plan;
         let named = plan.inputs.iter().enumerate();
-        let named = named.filter_map(|(at, decl)| decl.name.as_deref().map(|name| (name.to_string(), at))).collect();
+        let named =
+            named.filter_map(|(at, decl)| decl.name.as_deref().map(|name| (name.to_string(), at))).collect();
         let numbers = plan.numbers.iter().map(|n| n.bits() as u64).collect();
         let total = RunReport { compilations: 1, ..RunReport::default() };
         Ok(CompiledGraph {
@@ -107,6 +112,43 @@ impl CompiledGraph {
             pools: Pools::default(),
             total: Mutex::new(total),
         })
+    }
+
+    /// Writes the program as an object file and a C header, for programs in other languages: `HEADER` declares
+    /// `NAME_check`, `NAME_workspace` and `NAME_run`, where `NAME` is the stem of the object's file name.
+    ///
+    /// # Errors
+    /// A file that cannot be written, or a name that C does not take.
+    #[cfg(feature = "cranelift")]
+    pub fn export_object(
+        &self,
+        object: impl AsRef<Path>,
+        header: impl AsRef<Path>,
+        outputs: &[&str],
+    ) -> Result<(), Error> {
+        let (object, header) = (object.as_ref(), header.as_ref());
+        let stem = object.file_stem().and_then(|stem| stem.to_str()).unwrap_or("");
+        let name = stem.strip_prefix("lib").filter(|rest| !rest.is_empty()).unwrap_or(stem);
+        let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        if !is_name {
+            return Err(Error::FileName { path: object.display().to_string() });
+        }
+        let kernels: Vec<_> = self.program.kernels.iter().map(|lowered| &lowered.kernel).collect();
+        let options = tj_codegen_cranelift::Options::default();
+        let bytes = tj_codegen_cranelift::emit_object(&kernels, name, &options)
+            .map_err(|e| Error::Backend { backend: "cranelift", problem: e.to_string() })?;
+        let write = |path: &Path, bytes: &[u8]| {
+            std::fs::write(path, bytes)
+                .map_err(|source| Error::File { path: path.display().to_string(), source })
+        };
+        write(object, &bytes)?;
+        write(header, crate::export::header(&self.program, name, outputs).as_bytes())
+    }
+
+    /// What a back end is given for this program, as text.
+    pub fn code_text(&self, backend: Backend) -> String {
+        crate::explain::code(&self.program.kernels, backend)
     }
 
     /// Names of the inputs, in order of declaration.
@@ -174,13 +216,15 @@ impl CompiledGraph {
         let call = self.prepare(inputs, &[])?;
         let plan = &self.program.fused.plan;
         if outputs.len() != call.bound.output_shapes.len() {
-            let problem = format!("count is {}, but the program has {}", outputs.len(), call.bound.output_shapes.len());
+            let problem =
+                format!("count is {}, but the program has {}", outputs.len(), call.bound.output_shapes.len());
             return Err(Error::Output { position: outputs.len(), problem });
         }
         for (position, (view, &source)) in outputs.iter().zip(&plan.produces.0).enumerate() {
             let (dtype, shape) = (plan.dtype_of(source), &call.bound.output_shapes[position]);
             if view.dtype != dtype || view.shape != *shape {
-                let problem = format!("is {}{:?}, but the result is {dtype}{shape:?}", view.dtype, view.shape);
+                let problem =
+                    format!("is {}{:?}, but the result is {dtype}{shape:?}", view.dtype, view.shape);
                 return Err(Error::Output { position, problem });
             }
         }
@@ -223,7 +267,9 @@ impl CompiledGraph {
         let (mut report, arena_fresh) = self.run(&call, views)?;
         report.allocations = fresh + u64::from(arena_fresh);
         let mut outputs = Vec::with_capacity(buffers.len());
-        for ((buffer, &source), shape) in buffers.into_iter().zip(&plan.produces.0).zip(&call.bound.output_shapes) {
+        for ((buffer, &source), shape) in
+            buffers.into_iter().zip(&plan.produces.0).zip(&call.bound.output_shapes)
+        {
             let output = Tensor::from_buffer(plan.dtype_of(source), shape, buffer)?;
             self.pools.keep(&output);
             outputs.push(output);
@@ -274,7 +320,8 @@ impl CompiledGraph {
     /// Arguments in the order of the program's inputs.
     fn order<'t>(&'t self, given: &[(&str, &'t Tensor)]) -> Result<SmallVec<[&'t Tensor; 8]>, Error> {
         let plan = &self.program.fused.plan;
-        let mut found: SmallVec<[Option<&Tensor>; 8]> = plan.inputs.iter().map(|decl| decl.data.as_ref()).collect();
+        let mut found: SmallVec<[Option<&Tensor>; 8]> =
+            plan.inputs.iter().map(|decl| decl.data.as_ref()).collect();
         for &(name, tensor) in given {
             let Some((_, at)) = self.named.iter().find(|(known, _)| known == name) else {
                 let known = self.input_names().collect::<Vec<_>>().join(", ");

@@ -49,10 +49,14 @@ fn run_kernels(program: &Program, bound: &Bound, inputs: &[Tensor]) -> Result<Ve
             memory.push(match binding {
                 Binding::Input(i) => {
                     let bytes = inputs[*i as usize].as_bytes();
-                    Memory::read(buffer.dtype, bytes.ok_or_else(|| internal("interpret", &"a strided input"))?)
+                    Memory::read(
+                        buffer.dtype,
+                        bytes.ok_or_else(|| internal("interpret", &"a strided input"))?,
+                    )
                 }
                 Binding::Query(q) => {
-                    let view = views[q.index()].take().ok_or_else(|| internal("interpret", &"a buffer twice"))?;
+                    let view =
+                        views[q.index()].take().ok_or_else(|| internal("interpret", &"a buffer twice"))?;
                     Memory::write(buffer.dtype, view.as_bytes_mut())
                 }
                 Binding::Scratch => {

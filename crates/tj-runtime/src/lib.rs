@@ -13,8 +13,11 @@ mod bind;
 mod budget;
 mod code;
 mod compile;
+mod doctor;
 mod error;
 mod explain;
+#[cfg(feature = "cranelift")]
+mod export;
 mod graph;
 mod host;
 mod interpret;
@@ -27,6 +30,7 @@ mod run;
 #[cfg(feature = "c")]
 pub mod toolchain;
 
+pub use doctor::doctor;
 pub use error::Error;
 pub use graph::{CompiledGraph, OutputView, explain};
 pub use observe::{Explanation, Observer, Silent, Stage};

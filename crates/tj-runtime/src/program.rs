@@ -114,7 +114,11 @@ pub(crate) fn schedule(fused: &Fused, kernels: Vec<Lowered>) -> Vec<Lowered> {
         .query_ids()
         .map(|id| {
             let query = fused.plan.query(id);
-            if produced[id.index()] { 0 } else { sizes.count(&query.shape) as u64 * query.dtype.size() as u64 }
+            if produced[id.index()] {
+                0
+            } else {
+                sizes.count(&query.shape) as u64 * query.dtype.size() as u64
+            }
         })
         .collect();
     let steps: Vec<Step> = kernels.iter().map(step).collect();
@@ -350,7 +354,9 @@ pub(crate) fn bytes(extents: &[usize], width: usize) -> Result<u64, Error> {
     let whole = extents.iter().try_fold(width as u64, |n, &e| n.checked_mul(e as u64));
     whole.filter(|&n| n <= i64::MAX as u64).ok_or_else(|| {
         let count = extents.iter().fold(1_u128, |n, &e| n.saturating_mul(e as u128));
-        Error::Size(tj_ir::DimError::Overflow { expr: format!("{count} elements of {width} bytes ({extents:?})") })
+        Error::Size(tj_ir::DimError::Overflow {
+            expr: format!("{count} elements of {width} bytes ({extents:?})"),
+        })
     })
 }
 

@@ -43,7 +43,8 @@ struct Bases {
 pub(crate) fn run(program: &Program, bound: &Bound, memory: CallMemory<'_>) -> Result<(), Error> {
     let CallMemory { inputs, mut outputs, arena, numbers } = memory;
     debug_assert!(arena.len() as u64 >= bound.arena_bytes);
-    let outputs = outputs.iter_mut().map(|o| o.as_mut().map_or(EMPTY.0.as_ptr().cast_mut(), |o| o.as_mut_ptr()));
+    let outputs =
+        outputs.iter_mut().map(|o| o.as_mut().map_or(EMPTY.0.as_ptr().cast_mut(), |o| o.as_mut_ptr()));
     let bases = Shared(Bases { inputs, outputs: outputs.collect(), arena: arena.as_mut_ptr() });
     let all = || {
         // Captured whole: its fields alone could not be shared.

@@ -29,7 +29,10 @@ fn check(program: &[LazyTensor], inputs: &[(&str, &Tensor)]) -> Vec<Tensor> {
             None => first = Some(outputs),
             Some(expected) => {
                 for (k, (got, want)) in outputs.iter().zip(expected).enumerate() {
-                    assert!(got.bit_eq(want), "{name}: output {k} is {got:?}, the plan interpreter says {want:?}");
+                    assert!(
+                        got.bit_eq(want),
+                        "{name}: output {k} is {got:?}, the plan interpreter says {want:?}"
+                    );
                 }
             }
         }
@@ -60,8 +63,7 @@ fn matmul_chain_with_epilogue_and_sum() {
         let shape = [size, size];
         let data: Vec<Tensor> = (0..4).map(|k| random(&shape, k + 1)).collect();
         let bias = random(&[size], 9);
-        let inputs =
-            [("x", &data[0]), ("a", &data[1]), ("b", &data[2]), ("c", &data[3]), ("bias", &bias)];
+        let inputs = [("x", &data[0]), ("a", &data[1]), ("b", &data[2]), ("c", &data[3]), ("bias", &bias)];
         let out = check(std::slice::from_ref(&y), &inputs);
         assert_eq!(out[0].shape(), [size]);
     }
@@ -82,7 +84,8 @@ fn softmax_and_layernorm_are_row_programs() {
     for shape in [[1, 1], [3, 5], [2, 40], [5, 131]] {
         let x0 = random(&shape, 3);
         let out = check(&[softmax.clone(), norm.clone()], &[("x", &x0)]);
-        let sums: Vec<f32> = out[0].to_vec::<f32>().unwrap().chunks(shape[1]).map(|r| r.iter().sum()).collect();
+        let sums: Vec<f32> =
+            out[0].to_vec::<f32>().unwrap().chunks(shape[1]).map(|r| r.iter().sum()).collect();
         assert!(sums.iter().all(|s| (s - 1.0).abs() < 1e-5), "{sums:?}");
     }
 }

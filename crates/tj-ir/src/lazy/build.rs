@@ -24,11 +24,7 @@ use crate::error::{Cause, IrError};
 /// # Errors
 /// A name that is not an identifier; a size that overflowed.
 #[track_caller]
-pub fn input(
-    name: &str,
-    dtype: DType,
-    shape: impl IntoIterator<Item = Dim>,
-) -> Result<LazyTensor, IrError> {
+pub fn input(name: &str, dtype: DType, shape: impl IntoIterator<Item = Dim>) -> Result<LazyTensor, IrError> {
     let location = Location::caller();
     let mut letters = name.chars();
     let starts = letters.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_');

@@ -29,7 +29,11 @@ impl LazyTensor {
     }
 }
 
-fn try_matmul(a: &LazyTensor, b: &LazyTensor, location: &'static Location<'static>) -> Result<LazyTensor, IrError> {
+fn try_matmul(
+    a: &LazyTensor,
+    b: &LazyTensor,
+    location: &'static Location<'static>,
+) -> Result<LazyTensor, IrError> {
     a.check()?;
     b.check()?;
     let fail = |cause| IrError::new(cause, location);

@@ -143,10 +143,17 @@ impl LazyTensor {
         map(Op::Minimum, [raised.into(), high.into()], location)
     }
 
-    /// Applies any operator of the table, this tensor being its first argument.
+    /// Applies any operator of the table.
+    ///
+    /// ```
+    /// use tj_ir::{LazyTensor, Op, number};
+    /// use tj_tensor::DType;
+    ///
+    /// let half = LazyTensor::map(Op::Div, [number(1_i64).into(), 2.into()]);
+    /// assert_eq!(half.dtype(), DType::F64);
+    /// ```
     #[track_caller]
-    pub fn apply(&self, op: Op, others: impl IntoIterator<Item = Operand>) -> LazyTensor {
-        let args: SmallVec<[Operand; 3]> = std::iter::once(self.into()).chain(others).collect();
+    pub fn map(op: Op, args: impl IntoIterator<Item = Operand>) -> LazyTensor {
         map(op, args, Location::caller())
     }
 }
@@ -184,7 +191,8 @@ fn try_map(op: Op, args: &[Operand], location: &'static Location<'static>) -> Re
     });
     let strong = tensors.reduce(DType::promote);
     let dtypes: SmallVec<[DType; 3]> = args.iter().map(|arg| operand_dtype(arg, strong)).collect();
-    let (work, result) = op.dtypes(&dtypes).ok_or_else(|| fail(Cause::DTypes { op: name, dtypes: dtypes.to_vec() }))?;
+    let (work, result) =
+        op.dtypes(&dtypes).ok_or_else(|| fail(Cause::DTypes { op: name, dtypes: dtypes.to_vec() }))?;
 
     let mut shape = Shape::new();
     let mut guards = Vec::new();

@@ -61,7 +61,11 @@ fn moved(
 }
 
 /// Axes of size 1 at these positions of the result.
-pub(super) fn insert_axes(arg: &LazyTensor, at: &[usize], location: &'static Location<'static>) -> LazyTensor {
+pub(super) fn insert_axes(
+    arg: &LazyTensor,
+    at: &[usize],
+    location: &'static Location<'static>,
+) -> LazyTensor {
     let rank = arg.rank() + at.len();
     let mut shape = Shape::new();
     let mut map = Indices::new();
@@ -188,7 +192,8 @@ impl LazyTensor {
             let one = Dim::from(1);
             let map = self.shape().iter().enumerate();
             let map = map.map(|(d, size)| if *size == one { Dim::from(0) } else { position(lead + d) });
-            let mut tensor = moved(op, self, Shape::from_iter(shape.iter().cloned()), map.collect(), location);
+            let mut tensor =
+                moved(op, self, Shape::from_iter(shape.iter().cloned()), map.collect(), location);
             attach(&mut tensor, guards);
             Ok(tensor)
         })

@@ -49,7 +49,10 @@ fn mistakes_name_the_value_and_the_bound() {
 #[test]
 fn inputs_have_names() {
     let error = input("2x", DType::F32, []).unwrap_err();
-    assert_eq!(error.cause.to_string(), "\"2x\" is not a name: letters, digits and _, not starting with a digit");
+    assert_eq!(
+        error.cause.to_string(),
+        "\"2x\" is not a name: letters, digits and _, not starting with a digit"
+    );
 }
 
 #[test]

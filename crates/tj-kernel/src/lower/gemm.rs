@@ -76,9 +76,8 @@ impl Ctx<'_> {
             self.panels(head, call, nests, lo, hi);
             return;
         }
-        let loops: Vec<super::Loop> = (0..batch)
-            .map(|d| super::Loop { index: d as u32, extent: shape[d].clone() })
-            .collect();
+        let loops: Vec<super::Loop> =
+            (0..batch).map(|d| super::Loop { index: d as u32, extent: shape[d].clone() }).collect();
         self.outer_loops(&loops, 0, &mut |ctx| {
             let zero = ctx.b.int(0);
             let m = ctx.size(&call.m);

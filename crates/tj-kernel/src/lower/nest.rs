@@ -47,7 +47,9 @@ fn may_join(plan: &Plan, nest: &Nest, id: QueryId) -> bool {
     match nest.reduce {
         None => reads_nest.all(|(node, _)| match plan.arena.node(node) {
             Expr::Read { at, .. } => is_identity(at),
-            Expr::Const(_) | Expr::Number(_) | Expr::Size(_) | Expr::Map { .. } | Expr::Reduce { .. } => false,
+            Expr::Const(_) | Expr::Number(_) | Expr::Size(_) | Expr::Map { .. } | Expr::Reduce { .. } => {
+                false
+            }
         }),
         Some(_) => {
             let same_lanes = row_lanes(query.dtype) == row_lanes(first.dtype);

@@ -100,7 +100,8 @@ impl Ctx<'_> {
                 ctx.in_blocks(terms, results, n, extent, None, |ctx, lo, hi| {
                     let accumulators = ctx.accumulators(terms, Some(lanes as u32));
                     ctx.chain(LoopKind::Lanes(lanes as u32), terms, &accumulators, index, lo, hi);
-                    let folded = accumulators.iter().zip(terms).map(|(&var, term)| ctx.b.fold(var, term.combine));
+                    let folded =
+                        accumulators.iter().zip(terms).map(|(&var, term)| ctx.b.fold(var, term.combine));
                     folded.collect()
                 });
             },
