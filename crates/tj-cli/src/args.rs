@@ -70,8 +70,11 @@ pub struct WorkArgs {
     /// A file that ends in .tj, or an expression such as 'relu(x @ w).sum(axis=1)'
     #[arg(value_name = "PROGRAM|EXPR")]
     pub program: Source,
-    /// An input: a file, a number, rand:SEED[:DTYPE:SHAPE] or ones[:DTYPE:SHAPE]
-    #[arg(value_name = "NAME=DATA")]
+    /// Where inputs come from.
+    #[arg(
+        value_name = "NAME=DATA",
+        help = "An input: a file, a number, rand:SEED[:DTYPE:SHAPE] or ones[:DTYPE:SHAPE]"
+    )]
     pub inputs: Vec<Input>,
     /// The value of a size that no input determines; repeats
     #[arg(long = "dim", value_name = "N=7")]
