@@ -4,6 +4,7 @@
 
 use proptest::prelude::*;
 
+use super::interval::Interval;
 use super::opaque::OpaqueKind;
 use super::{Dim, Facts, Ranges, Symbol, SymbolKind, rules};
 
@@ -113,7 +114,7 @@ impl Tree {
                     OpaqueKind::FloorDiv if b == 0 => 0,
                     OpaqueKind::FloorDiv => floor(a, b),
                     OpaqueKind::Modulo if b == 0 => 0,
-                    OpaqueKind::Modulo => a - b * floor(a, b),
+                    OpaqueKind::Modulo => a.checked_sub(b.checked_mul(floor(a, b))?)?,
                     OpaqueKind::Min => a.min(b),
                     OpaqueKind::Max => a.max(b),
                 })
@@ -177,6 +178,28 @@ fn index_map() -> impl Strategy<Value = Dim> {
     })
 }
 
+/// A size against its number of tiles, which proofs often turn on by one.
+fn tiling() -> impl Strategy<Value = Dim> {
+    let n = Dim::symbol(&symbols()[0].0);
+    let by = prop_oneof![
+        (1..5i64).prop_map(Dim::from),
+        (1..4usize).prop_map(|nth| Dim::symbol(&symbols()[nth].0))
+    ];
+    (by, -3..5i64, -5..5i64, prop_oneof![Just(1), Just(-1)])
+        .prop_map(move |(by, inner, outer, sign)| ((&n + inner).floordiv(&by) * by - &n) * sign + outer)
+}
+
+fn interval() -> impl Strategy<Value = (Interval, i128)> {
+    let end = || prop_oneof![4 => -6..=6i128, 1 => Just(i64::MIN.into()), 1 => Just(i64::MAX.into())];
+    let open = prop_oneof![6 => Just((false, false)), 1 => Just((true, false)), 1 => Just((false, true))];
+    (end(), end(), end(), open).prop_map(|(a, b, c, (open_lo, open_hi))| {
+        let mut ends = [a, b, c];
+        ends.sort_unstable();
+        let (lo, hi) = (if open_lo { i128::MIN } else { ends[0] }, if open_hi { i128::MAX } else { ends[2] });
+        (Interval { lo, hi }, ends[1])
+    })
+}
+
 fn hash(dim: &Dim) -> u64 {
     use std::hash::BuildHasher;
     rustc_hash::FxBuildHasher.hash_one(dim)
@@ -198,6 +221,19 @@ proptest! {
         let evaluated = tree.dim().eval(&valuation(values));
         if let (Some(expected), Ok(value)) = (tree.value(&values), evaluated) {
             prop_assert_eq!(i128::from(value), expected);
+        }
+    }
+
+    #[test]
+    fn intervals_contain_what_they_should((a, x) in interval(), (b, y) in interval(), exponent in 1..5u32) {
+        let operation = |kind: OpaqueKind| (kind.interval(a, b), kind.apply(x, y));
+        let [quotient, remainder, least, greatest] = OpaqueKind::ALL.map(operation);
+        let (sum, product) = ((a.add(b), x.checked_add(y)), (a.mul(b), x.checked_mul(y)));
+        let power = (a.pow(exponent), x.checked_pow(exponent));
+        for (interval, value) in [quotient, remainder, least, greatest, sum, product, power] {
+            if let Some(value) = value {
+                prop_assert!(interval.lo <= value && value <= interval.hi, "{:?} lacks {}", interval, value);
+            }
         }
     }
 
@@ -227,8 +263,14 @@ proptest! {
     }
 
     #[test]
-    fn what_is_known_is_true(a in tree(), b in tree(), values in values(), factor in 0..8i64) {
-        let (a, b) = (a.dim(), b.dim());
+    fn what_is_known_is_true(
+        (a, b) in prop_oneof![
+            (tree(), tree()).prop_map(|(a, b)| (a.dim(), b.dim())),
+            tiling().prop_map(|a| (a, Dim::ZERO)),
+        ],
+        values in values(),
+        factor in 0..8i64,
+    ) {
         let at = valuation(values);
         let (Ok(x), Ok(y)) = (a.eval(&at), b.eval(&at)) else { return Ok(()) };
         let answers = [

@@ -1,7 +1,8 @@
 //! Questions about sizes.
 
-use super::facts::{Facts, Side, linear_in};
+use super::facts::Facts;
 use super::poly::Atom;
+use super::prove::{Side, linear_in};
 use super::{Dim, Ranges, Repr, Symbol};
 
 impl Dim {

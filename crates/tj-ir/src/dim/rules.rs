@@ -253,18 +253,18 @@ fn split(p: &Dim, q: &Dim) -> (Dim, Dim) {
     let (mut whole, mut rest) = (Terms::new(), Terms::new());
     for term in &*p.terms() {
         let quotient = term.mono.div(&divisor.mono).and_then(|mono| {
-            let coeff = if term.mono.is_unit() {
-                term.coeff.checked_div_euclid(divisor.coeff)?
+            let (coeff, left) = if term.mono.is_unit() {
+                let by = divisor.coeff;
+                (term.coeff.checked_div_euclid(by)?, term.coeff.checked_rem_euclid(by)?)
             } else {
-                term.coeff.checked_div(divisor.coeff)?
+                (term.coeff.checked_div(divisor.coeff)?, term.coeff.checked_rem(divisor.coeff)?)
             };
-            Some(Term { mono, coeff })
+            Some((Term { mono, coeff }, left))
         });
-        let Some(quotient) = quotient else {
+        let Some((quotient, left)) = quotient else {
             rest.push(term.clone());
             continue;
         };
-        let left = term.coeff - quotient.coeff * divisor.coeff;
         if left != 0 {
             rest.push(Term { mono: term.mono.clone(), coeff: left });
         }
@@ -351,13 +351,14 @@ fn group_by(rest: &Dim, q: &Dim, factor: Term, facts: &Facts) -> Option<Group> {
     }
     let (mut inner, mut small) = (Terms::new(), Terms::new());
     for term in &*rest.terms() {
-        let whole = match term.mono.div(&factor.mono) {
-            None => 0,
-            Some(_) if term.mono.is_unit() => term.coeff.div_euclid(factor.coeff),
-            Some(_) if term.coeff % factor.coeff == 0 => term.coeff / factor.coeff,
-            Some(_) => 0,
+        let (whole, left) = match term.mono.div(&factor.mono) {
+            None => (0, term.coeff),
+            Some(_) if term.mono.is_unit() => {
+                (term.coeff.div_euclid(factor.coeff), term.coeff.rem_euclid(factor.coeff))
+            }
+            Some(_) if term.coeff % factor.coeff == 0 => (term.coeff / factor.coeff, 0),
+            Some(_) => (0, term.coeff),
         };
-        let left = term.coeff - whole * factor.coeff;
         if left != 0 {
             small.push(Term { mono: term.mono.clone(), coeff: left });
         }

@@ -1,8 +1,9 @@
 //! Rebuilding expressions: substitution, and simplification where loop indices have ranges.
 
-use super::facts::{Facts, linear_in};
+use super::facts::Facts;
 use super::opaque::OpaqueKind;
 use super::poly::{Atom, Sum};
+use super::prove::linear_in;
 use super::rules;
 use super::text::shortened;
 use super::{Dim, PoisonCause, Ranges, Repr, Symbol};
