@@ -106,15 +106,15 @@ impl Tree {
             Tree::Pow(a, exponent) => a.value(values)?.checked_pow(*exponent),
             Tree::CeilDiv(a, b) => {
                 let (a, b) = pair(a, b)?;
-                Some(if b == 0 { 0 } else { floor(a, b) + i128::from(a.checked_rem(b)? != 0) })
+                Some(if b == 0 { 0 } else { floor(a, b)? + i128::from(a.checked_rem(b)? != 0) })
             }
             Tree::Opaque(kind, a, b) => {
                 let (a, b) = pair(a, b)?;
                 Some(match kind {
                     OpaqueKind::FloorDiv if b == 0 => 0,
-                    OpaqueKind::FloorDiv => floor(a, b),
+                    OpaqueKind::FloorDiv => floor(a, b)?,
                     OpaqueKind::Modulo if b == 0 => 0,
-                    OpaqueKind::Modulo => a.checked_sub(b.checked_mul(floor(a, b))?)?,
+                    OpaqueKind::Modulo => a.checked_sub(b.checked_mul(floor(a, b)?)?)?,
                     OpaqueKind::Min => a.min(b),
                     OpaqueKind::Max => a.max(b),
                 })
@@ -124,9 +124,9 @@ impl Tree {
 }
 
 /// The greatest `q` with `q*b <= a` (`>=` for negative `b`), found without the library's own rounding.
-fn floor(a: i128, b: i128) -> i128 {
-    let (a, b) = if b < 0 { (-a, -b) } else { (a, b) };
-    a.div_euclid(b)
+fn floor(a: i128, b: i128) -> Option<i128> {
+    let (a, b) = if b < 0 { (a.checked_neg()?, b.checked_neg()?) } else { (a, b) };
+    Some(a.div_euclid(b))
 }
 
 /// Ranges for both indices, as rows and columns of something of extent `ends`.

@@ -19,6 +19,7 @@
 use super::facts::Facts;
 use super::opaque::{Opaque, OpaqueKind};
 use super::poly::{Atom, Mono, Term, Terms};
+use super::simplify::pair_remainders;
 use super::{Dim, PoisonCause};
 
 /// Terms up to which rule 3 looks for groups; it tries a number of candidates quadratic in it.
@@ -128,7 +129,7 @@ pub(super) fn floordiv(p: &Dim, q: &Dim, facts: &Facts) -> Dim {
     if !facts.positive(q) {
         return nested_quotient(p, q, facts).unwrap_or_else(|| Dim::opaque(OpaqueKind::FloorDiv, p, q));
     }
-    let (whole, rest) = split(p, q);
+    let (whole, rest) = split(&joined(p, facts), q);
     if is_small(&rest, q, facts) {
         return whole;
     }
@@ -158,7 +159,7 @@ pub(super) fn modulo(p: &Dim, q: &Dim, facts: &Facts) -> Dim {
     if !facts.positive(q) {
         return Dim::opaque(OpaqueKind::Modulo, p, q);
     }
-    let (_, rest) = split(&unwrap_remainders(p, q, facts), q);
+    let (_, rest) = split(&unwrap_remainders(&joined(p, facts), q, facts), q);
     if is_small(&rest, q, facts) {
         return rest;
     }
@@ -183,6 +184,11 @@ fn raised(rest: &Dim, q: &Dim, facts: &Facts) -> Option<Dim> {
     }
     let raised = rest + q;
     is_small(&raised, q, facts).then_some(raised)
+}
+
+/// The dividend with split axes merged again; once rule 1 has taken its share of their terms, it would be too late.
+fn joined(p: &Dim, facts: &Facts) -> Dim {
+    pair_remainders(p, facts).unwrap_or_else(|| p.clone())
 }
 
 fn as_opaque(dim: &Dim, kind: OpaqueKind) -> Option<std::sync::Arc<Opaque>> {

@@ -137,6 +137,13 @@ fn reshapes_compose() {
     for (text, expected) in cases {
         assert_eq!(dim(text).simplify_in(&rows).to_string(), dim(expected).to_string(), "{text}");
     }
+    // Six by four, read as eight by three, read as six by four again.
+    let eight = dim("i0*4 + i1");
+    let (row, column) = (eight.floordiv(&3.into()), eight.modulo(&3.into()));
+    let six = row * 3 + column;
+    let table = ranges(&[("0", "5"), ("0", "3")]);
+    assert_eq!(six.floordiv(&4.into()).simplify_in(&table), dim("i0"));
+    assert_eq!(six.modulo(&4.into()).simplify_in(&table), dim("i1"));
     let tiles = ranges(&[("0", "floordiv(N + 3, 4) - 1"), ("0", "min(3, N - 1 - 4*i0)")]);
     assert_eq!(dim("floordiv(4*i0 + i1, 4)").simplify_in(&tiles), dim("i0"));
     assert_eq!(dim("N - 1 - 4*i0 - i1").known_ge_zero_in(&tiles), Some(true));
