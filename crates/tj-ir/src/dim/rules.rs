@@ -18,7 +18,7 @@
 
 use super::facts::Facts;
 use super::opaque::{Opaque, OpaqueKind};
-use super::poly::{Atom, Mono, Term, Terms};
+use super::poly::{Atom, Mono, Term, Terms, gcd};
 use super::simplify::pair_remainders;
 use super::{Dim, PoisonCause};
 
@@ -386,11 +386,7 @@ fn content(terms: &[Term]) -> Option<Term> {
 }
 
 fn common_divisor(a: &Term, b: &Term) -> Term {
-    let (mut x, mut y) = (a.coeff.unsigned_abs(), b.coeff.unsigned_abs());
-    while y != 0 {
-        (x, y) = (y, x % y);
-    }
     // Only gcd(MIN, MIN) does not fit; a smaller common divisor is one, too.
-    let coeff = i64::try_from(x).unwrap_or(1 << 62);
+    let coeff = i64::try_from(gcd(a.coeff.unsigned_abs(), b.coeff.unsigned_abs())).unwrap_or(1 << 62);
     Term { mono: a.mono.gcd(&b.mono), coeff }
 }

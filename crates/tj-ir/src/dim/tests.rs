@@ -23,6 +23,14 @@ fn ranges(ends: &[(&str, &str)]) -> Ranges {
 }
 
 #[test]
+fn sizes_cross_threads() {
+    fn check<T: Send + Sync>(value: T) -> T {
+        value
+    }
+    assert_eq!(check(dim("floordiv(N, M) + 1")), dim("1 + floordiv(N, M)"));
+}
+
+#[test]
 fn canonical_text() {
     let cases = [
         ("1 + 2*N", "2*N + 1"),
