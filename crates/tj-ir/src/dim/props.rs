@@ -152,12 +152,9 @@ fn ends() -> impl Strategy<Value = [Dim; 3]> {
 fn points_in(ends: &[Dim; 3], values: Values) -> Vec<Values> {
     let mut points = Vec::new();
     let [n, m, b, k, s, ..] = values;
-    for (i, j) in (-2..30).flat_map(|i| (-2..30).map(move |j| (i, j))) {
-        let values = [n, m, b, k, s, i, j];
-        let at = |dim: &Dim| dim.eval(&valuation(values)).unwrap();
-        if 0 <= i && i < at(&ends[0]) && at(&ends[1]) <= j && j <= at(&ends[2]) {
-            points.push(values);
-        }
+    let at = |dim: &Dim, i: i64| dim.eval(&valuation([n, m, b, k, s, i, 0])).unwrap();
+    for i in 0..at(&ends[0], 0) {
+        points.extend((at(&ends[1], i)..=at(&ends[2], i)).map(|j| [n, m, b, k, s, i, j]));
     }
     points
 }
