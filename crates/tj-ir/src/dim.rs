@@ -53,7 +53,6 @@ mod eval;
 mod facts;
 mod interval;
 mod opaque;
-mod parts;
 mod poly;
 mod prove;
 mod query;
@@ -70,7 +69,6 @@ use std::ops::RangeBounds;
 use std::sync::Arc;
 
 pub use error::DimError;
-pub use parts::{Factor, Part};
 pub use ranges::Ranges;
 pub use symbol::{MAX_SIZE, Symbol, SymbolKind};
 pub use view::{Factor, Summand};

@@ -59,7 +59,7 @@ fn matmul_chain_with_epilogue_and_sum() {
     let (x, a, b, c) = (square("x"), square("a"), square("b"), square("c"));
     let bias = input("bias", DType::F32, [n.clone()]).unwrap();
     let y = (x.matmul(&a).matmul(&b).matmul(&c) + &bias).relu().sum(1);
-    for size in [0, 1, 2, 7, 33] {
+    for size in [0, 1, 2, 7, 33, 150] {
         let shape = [size, size];
         let data: Vec<Tensor> = (0..4).map(|k| random(&shape, k + 1)).collect();
         let bias = random(&[size], 9);

@@ -72,3 +72,15 @@ fn factor(atom: &Atom) -> Factor<'_> {
         }
     }
 }
+
+impl From<Factor<'_>> for Dim {
+    fn from(factor: Factor<'_>) -> Dim {
+        match factor {
+            Factor::Symbol(symbol) => Dim::symbol(symbol),
+            Factor::FloorDiv(a, b) => a.floordiv(b),
+            Factor::Modulo(a, b) => a.modulo(b),
+            Factor::Min(a, b) => a.min(b),
+            Factor::Max(a, b) => a.max(b),
+        }
+    }
+}
