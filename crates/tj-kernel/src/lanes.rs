@@ -358,3 +358,6 @@ fn step(factor: i64, by: Option<Value>) -> Shape {
 fn meet(a: Shape, b: Shape) -> Shape {
     if a == b { a } else { Shape::Varying }
 }
+
+#[cfg(test)]
+mod tests;
