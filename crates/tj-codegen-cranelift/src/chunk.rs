@@ -184,7 +184,7 @@ impl Emitter<'_> {
     fn chunk_get(&mut self, turn: &Turn, c: usize, var: Var) -> Rep {
         let dtype = self.kernel.var(var).dtype;
         let vectors = turn.width.vectors(dtype);
-        match self.homes[var.index()].clone() {
+        match self.turn_home(turn, var) {
             VarHome::Scalar(_) => {
                 let values = turn.vars[c][&var].iter().map(|&v| self.b.use_var(v)).collect();
                 if vectors.is_some() { Rep::Vectors(values) } else { Rep::Each(values) }
@@ -219,7 +219,7 @@ impl Emitter<'_> {
             Some(_) => self.as_vectors(turn, c, value),
             None => self.as_each(turn, c, value),
         };
-        match self.homes[var.index()].clone() {
+        match self.turn_home(turn, var) {
             VarHome::Scalar(_) => {
                 let ty = if vectors.is_some() { vector_type(turn.width, dtype) } else { machine(dtype) };
                 let variables = turn.vars[c]
@@ -240,6 +240,14 @@ impl Emitter<'_> {
                     self.b.ins().store(memory.flags, x, address, first + ((l as i32) << memory.shift));
                 }
             }
+        }
+    }
+
+    /// Where a variable is during a turn.
+    fn turn_home(&self, turn: &Turn, var: Var) -> VarHome {
+        match self.homes[var.index()].clone() {
+            VarHome::Vectors { memory, .. } if turn.spilled => VarHome::Slot(memory),
+            home @ (VarHome::Scalar(_) | VarHome::Slot(_) | VarHome::Vectors { .. }) => home,
         }
     }
 
