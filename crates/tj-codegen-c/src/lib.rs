@@ -8,7 +8,8 @@
 //! the options its first comment names. It is also meant for reading: one statement a value, types and operations by
 //! their names in the kernel language.
 //!
-//! Modules in reading order: `unit` (what surrounds kernels), `kernel` (statements), `scalar` (one operation as an
+//! Modules in reading order: `unit` (what surrounds kernels), `kernel` (statements), `lanes` (how lanes loops are
+//! cut up), `scalar` (one operation as an
 //! expression), `helpers` (functions for what C leaves undefined), `types` (names and literals), `text` (lines).
 
 #![forbid(unsafe_code)]
@@ -16,6 +17,7 @@
 mod error;
 mod helpers;
 mod kernel;
+mod lanes;
 mod scalar;
 mod text;
 mod types;

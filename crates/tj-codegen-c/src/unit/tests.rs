@@ -109,8 +109,9 @@ fn texts() {
             }
             static inline f32 tj_max_f32(f32 a, f32 b) {
               const f32 m = a > b ? a : b;
-              const f32 e = a == b ? tj_bits_u32_f32(tj_bits_f32_u32(a) & tj_bits_f32_u32(b)) : m;
-              return a != a ? a : e;
+              const f32 n = b > a ? b : a;
+              const u32 d = tj_bits_f32_u32(m) ^ tj_bits_f32_u32(n);
+              return tj_bits_u32_f32(tj_bits_f32_u32(m) | d) - tj_bits_u32_f32(d);
             }
             static inline f32 tj_floor_f32(f32 x) {
             #if defined(__SSE4_1__) || defined(__aarch64__)
@@ -186,9 +187,11 @@ fn texts() {
                 }
                 _Alignas(64) f32 f11[32];
                 for (i64 lane = 0; lane < 32; ++lane) f11[lane] = x0[lane];
-                for (i64 half = 32 / 2; half > 0; half /= 2) {
-                  for (i64 lane = 0; lane < half; ++lane) f11[lane] = f11[lane] + f11[lane + half];
-                }
+                for (i64 lane = 0; lane < 16; ++lane) f11[lane] = f11[lane] + f11[lane + 16];
+                for (i64 lane = 0; lane < 8; ++lane) f11[lane] = f11[lane] + f11[lane + 8];
+                for (i64 lane = 0; lane < 4; ++lane) f11[lane] = f11[lane] + f11[lane + 4];
+                for (i64 lane = 0; lane < 2; ++lane) f11[lane] = f11[lane] + f11[lane + 2];
+                for (i64 lane = 0; lane < 1; ++lane) f11[lane] = f11[lane] + f11[lane + 1];
                 const f32 v11 = f11[0];
                 b1[v4] = v11;
               }

@@ -22,6 +22,8 @@ const COMMON: &[&str] = &[
     "-fwrapv",
     "-fno-strict-aliasing",
     "-fno-semantic-interposition",
+    // Arrays of lanes are a few vectors long; a call of memset for each costs more than a short sum.
+    "-fno-tree-loop-distribute-patterns",
     "-fno-stack-protector",
     "-fvisibility=hidden",
     "-fPIC",
