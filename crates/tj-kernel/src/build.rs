@@ -83,6 +83,11 @@ impl Builder {
         self.kernel.task
     }
 
+    /// The kernel as it is so far, without the statements of blocks that are open.
+    pub fn kernel(&self) -> &Kernel {
+        &self.kernel
+    }
+
     /// Type of a value.
     pub fn dtype(&self, value: Value) -> DType {
         self.kernel.dtype(value)

@@ -43,6 +43,7 @@ pub(super) fn check(kernel: &Kernel) -> Result<Vec<BoundGuard>, Vec<Finding>> {
         known: vec![Known::default(); kernel.values.len()],
         constants: vec![None; kernel.vars.len()],
         ranges: Ranges::new(),
+        narrowed: Ranges::new(),
         next_index: 0,
         enclosing: Vec::new(),
         guards: IndexSet::new(),
@@ -81,6 +82,9 @@ struct Ctx<'a> {
     /// The value of each variable that is never assigned.
     constants: Vec<Option<Value>>,
     ranges: Ranges,
+    /// The same, narrowed by the conditions around the walk. Either may prove more: a narrowed end can be one that
+    /// nothing is known about.
+    narrowed: Ranges,
     next_index: u32,
     /// What must be positive where the walk is, as in [`BoundGuard`].
     enclosing: Vec<Dim>,
@@ -132,14 +136,14 @@ impl Ctx<'_> {
             }
             Stmt::If { cond, then, els } => {
                 for (block, holds) in [(then, true), (els, false)] {
-                    let outside = (self.enclosing.len(), self.ranges.clone());
+                    let outside = (self.enclosing.len(), self.narrowed.clone());
                     for positive in self.conditions(*cond, holds) {
                         self.narrow(&positive);
                         self.enclose(&positive);
                     }
                     self.block(block);
                     self.enclosing.truncate(outside.0);
-                    self.ranges = outside.1;
+                    self.narrowed = outside.1;
                 }
             }
             Stmt::Gemm(gemm) => {
@@ -180,7 +184,8 @@ impl Ctx<'_> {
         if self.never_negative(index) && self.never_negative(&room) {
             return;
         }
-        let Some((low, high)) = index.bounds_in(&self.ranges) else {
+        let ends = index.bounds_in(&self.narrowed).or_else(|| index.bounds_in(&self.ranges));
+        let Some((low, high)) = ends else {
             return self.find(format!("{what} of buffer {} is {index}, which has no bounds", decl.name));
         };
         self.guards.insert(BoundGuard {
@@ -195,7 +200,9 @@ impl Ctx<'_> {
 
     /// Whether an expression is at least 0 wherever the walk is.
     fn never_negative(&self, dim: &Dim) -> bool {
-        let proved = |dim: &Dim| dim.known_ge_zero_in(&self.ranges) == Some(true);
+        let proved = |dim: &Dim| {
+            [&self.narrowed, &self.ranges].iter().any(|ranges| dim.known_ge_zero_in(ranges) == Some(true))
+        };
         // What encloses the place is at least 1; one of them is often all it takes.
         proved(dim) || self.enclosing.iter().any(|positive| proved(&(dim - positive + 1)))
     }
@@ -213,7 +220,7 @@ impl Ctx<'_> {
     /// Narrows the range of the innermost loop in `dim` to where `dim` is positive.
     fn narrow(&mut self, dim: &Dim) {
         let Some(number) = dim.symbols().filter_map(|s| s.as_index()).max() else { return };
-        let Some((lo, hi)) = self.ranges.get(number) else { return };
+        let Some((lo, hi)) = self.narrowed.get(number) else { return };
         let symbol = Symbol::index(number);
         // Ends mention outer loops only, whose numbers are less: no circle arises.
         let rest = dim.without(&symbol);
@@ -221,8 +228,8 @@ impl Ctx<'_> {
             return;
         }
         match dim.coefficient_of(&symbol).and_then(|c| c.is_const()) {
-            Some(1) => self.ranges.set(number, lo.max(&(1 - rest)), hi.clone()),
-            Some(-1) => self.ranges.set(number, lo.clone(), hi.min(&(rest - 1))),
+            Some(1) => self.narrowed.set(number, lo.max(&(1 - rest)), hi.clone()),
+            Some(-1) => self.narrowed.set(number, lo.clone(), hi.min(&(rest - 1))),
             Some(_) | None => {}
         }
     }
@@ -366,6 +373,7 @@ impl Ctx<'_> {
     fn fresh(&mut self, lo: Dim, hi: Dim) -> Dim {
         let number = self.next_index;
         self.next_index += 1;
+        self.narrowed.set(number, lo.clone(), hi.clone());
         self.ranges.set(number, lo, hi);
         Dim::index(number)
     }
