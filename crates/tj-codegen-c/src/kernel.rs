@@ -41,9 +41,9 @@ enum Place {
     /// In a lanes loop whose iterations run one after the other; `lane` is the element of this many.
     Serial(u32),
     /// In a block of lanes, among statements that all of them share.
-    Block(View),
+    Block(Box<View>),
     /// In a block of lanes, in the loop over `lane`.
-    Lane(View),
+    Lane(Box<View>),
 }
 
 impl Ctx<'_> {

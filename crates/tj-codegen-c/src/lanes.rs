@@ -64,7 +64,7 @@ pub(crate) enum Plan<'a> {
     /// The body is a straight run on its own: one plain loop.
     Plain,
     /// Blocks of lanes.
-    Blocks(Vec<Piece<'a>>, View),
+    Blocks(Vec<Piece<'a>>, Box<View>),
     /// One iteration after the other.
     Serial,
 }
@@ -87,7 +87,7 @@ pub(crate) fn plan<'a>(kernel: &Kernel, var: Value, width: u32, body: &'a Block)
         Runs { kernel, lanes: &lanes, home: FxHashMap::default(), n_runs: 0, crossing: FxHashSet::default() };
     runs.pieces(&pieces);
     let crossing = runs.crossing;
-    Plan::Blocks(pieces, View { width, lanes, crossing })
+    Plan::Blocks(pieces, Box::new(View { width, lanes, crossing }))
 }
 
 /// The text of what an affine value adds to that of lane 0.

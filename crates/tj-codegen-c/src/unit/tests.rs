@@ -99,20 +99,6 @@ fn texts() {
     check(
         &[&elementwise()],
         expect![[r#"
-            static inline u32 tj_bits_f32_u32(f32 x) {
-              union { f32 from; u32 to; } u = { x };
-              return u.to;
-            }
-            static inline f32 tj_bits_u32_f32(u32 x) {
-              union { u32 from; f32 to; } u = { x };
-              return u.to;
-            }
-            static inline f32 tj_max_f32(f32 a, f32 b) {
-              const f32 m = a > b ? a : b;
-              const f32 n = b > a ? b : a;
-              const u32 d = tj_bits_f32_u32(m) ^ tj_bits_f32_u32(n);
-              return tj_bits_u32_f32(tj_bits_f32_u32(m) | d) - tj_bits_u32_f32(d);
-            }
             static inline f32 tj_floor_f32(f32 x) {
             #if defined(__SSE4_1__) || defined(__aarch64__)
               return __builtin_floorf(x);
@@ -140,7 +126,7 @@ fn texts() {
               for (i64 v4 = v0; v4 < v1; ++v4) {
                 const f32 v5 = b0[v4];
                 const f32 v6 = v5 * 0.5f;
-                const f32 v7 = tj_max_f32(v6, (-1.0f));
+                const f32 v7 = (-1.0f) > v6 ? (-1.0f) : v6;
                 const f32 v8 = tj_floor_f32(v7);
                 const i32 v9 = tj_i32_f32(v8);
                 b1[v4] = v9;
@@ -167,30 +153,36 @@ fn texts() {
                 for (i64 lane = 0; lane < 32; ++lane) x0[lane] = 0.0f;
                 const i64 v5 = v4 * 100;
                 const i64 v6 = v5 + 100;
-                i64 c7 = v5;
-                for (; c7 < v6 && v6 - c7 >= 32; c7 += 32) {
+                i64 v7 = v5;
+                for (; v7 < v6 && v6 - v7 >= 32; v7 += 32) {
                   TJ_LANES
                   for (i64 lane = 0; lane < 32; ++lane) {
-                    const i64 v7 = c7 + lane;
-                    const f32 v8 = b0[v7];
+                    const f32 v8 = b0[v7 + lane];
                     const f32 v9 = x0[lane];
                     const f32 v10 = v9 + v8;
                     x0[lane] = v10;
                   }
                 }
-                for (i64 lane = 0; lane < v6 - c7; ++lane) {
-                  const i64 v7 = c7 + lane;
-                  const f32 v8 = b0[v7];
-                  const f32 v9 = x0[lane];
-                  const f32 v10 = v9 + v8;
-                  x0[lane] = v10;
+                if (v7 < v6) {
+                  const i64 rest = v6 - v7;
+                  TJ_LANES
+                  for (i64 lane = 0; lane < rest; ++lane) {
+                    const f32 v8 = b0[v7 + lane];
+                    const f32 v9 = x0[lane];
+                    const f32 v10 = v9 + v8;
+                    x0[lane] = v10;
+                  }
                 }
                 _Alignas(64) f32 f11[32];
-                for (i64 lane = 0; lane < 32; ++lane) f11[lane] = x0[lane];
-                for (i64 lane = 0; lane < 16; ++lane) f11[lane] = f11[lane] + f11[lane + 16];
+                TJ_ROLLED
+                for (i64 lane = 0; lane < 16; ++lane) f11[lane] = x0[lane] + x0[lane + 16];
+                TJ_ROLLED
                 for (i64 lane = 0; lane < 8; ++lane) f11[lane] = f11[lane] + f11[lane + 8];
+                TJ_ROLLED
                 for (i64 lane = 0; lane < 4; ++lane) f11[lane] = f11[lane] + f11[lane + 4];
+                TJ_ROLLED
                 for (i64 lane = 0; lane < 2; ++lane) f11[lane] = f11[lane] + f11[lane + 2];
+                TJ_ROLLED
                 for (i64 lane = 0; lane < 1; ++lane) f11[lane] = f11[lane] + f11[lane + 1];
                 const f32 v11 = f11[0];
                 b1[v4] = v11;

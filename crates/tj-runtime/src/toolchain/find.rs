@@ -18,7 +18,6 @@ use super::{ToolchainError, process};
 pub(super) struct Compiler {
     program: OsString,
     args: Vec<OsString>,
-    env: Vec<(OsString, OsString)>,
     version: String,
     identity: Vec<u8>,
 }
@@ -63,7 +62,8 @@ impl Compiler {
     /// A command that runs the compiler, with what the environment adds to it.
     pub(super) fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
-        command.args(&self.args).envs(self.env.iter().map(|(k, v)| (k, v)));
+        // Messages are for programs and bug reports.
+        command.args(&self.args).env("LC_ALL", "C");
         command
     }
 
@@ -87,12 +87,10 @@ impl Compiler {
         let scratch = process::scratch_dir().map_err(|e| e.to_string())?;
         let command =
             look_up(candidate, scratch.path().to_owned(), timeout).map_err(|e| format!("{name}: {e}"))?;
-        let pairs =
-            |(k, v): (&std::ffi::OsStr, Option<&std::ffi::OsStr>)| Some((k.to_owned(), v?.to_owned()));
+        // `cc` copies the whole environment into the command. A child has it anyway, and an identity must not.
         let mut compiler = Compiler {
             program: command.get_program().to_owned(),
             args: command.get_args().map(OsString::from).collect(),
-            env: command.get_envs().filter_map(pairs).collect(),
             version: String::new(),
             identity: Vec::new(),
         };
@@ -105,8 +103,7 @@ impl Compiler {
         }
         compiler.version = answer.stdout;
         compiler.identity =
-            format!("{:?}", (&compiler.program, &compiler.args, &compiler.env, &compiler.version))
-                .into_bytes();
+            format!("{:?}", (&compiler.program, &compiler.args, &compiler.version)).into_bytes();
         Ok(compiler)
     }
 }

@@ -277,3 +277,12 @@ fn the_environment_gives_one_toolchain() {
         (a, b) => assert_eq!(a.unwrap_err(), b.unwrap_err()),
     }
 }
+
+#[test]
+fn a_key_holds_nothing_of_the_process() {
+    let Some(toolchain) = c_compiler_or_skip(CacheDir::Off) else { return };
+    let identity = String::from_utf8(toolchain.compiler.identity().to_vec()).unwrap();
+    let values = std::env::vars().map(|(_, value)| value).filter(|value| value.len() > 8);
+    let found: Vec<String> = values.filter(|value| identity.contains(value)).collect();
+    assert_eq!(found, [""; 0]);
+}
