@@ -195,7 +195,7 @@ impl Dim {
                 let (a, b) = (self.terms(), other.terms());
                 let order = |x: &Term, y: &Term| x.mono.cmp(&y.mono).then(x.coeff.cmp(&y.coeff));
                 let orders = a.iter().zip(b.iter()).map(|(x, y)| order(x, y));
-                orders.into_iter().find(|o| o.is_ne()).unwrap_or(a.len().cmp(&b.len()))
+                orders.into_iter().find(|o| o.is_ne()).unwrap_or(b.len().cmp(&a.len()))
             }
         }
     }
@@ -300,7 +300,7 @@ impl Dim {
     }
 
     fn interval(&self) -> Interval {
-        Facts::NONE.interval(self)
+        Facts::none().interval(self)
     }
 }
 
@@ -392,5 +392,7 @@ impl From<&Symbol> for Dim {
     }
 }
 
+#[cfg(test)]
+mod props;
 #[cfg(test)]
 mod tests;

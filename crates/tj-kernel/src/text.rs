@@ -22,12 +22,15 @@
 //! trip unchanged; a text may also describe one that does not, which is what the verifier's tests do. Bounds of
 //! symbols are part of the text where they differ from the default; hints are not.
 //!
-//! Comments run from `//` to the end of the line. Statements end where they are complete: line ends are spaces.
+//! Comments run from `//` to the end of the line. Statements end where they are complete, and line ends are spaces,
+//! except that a size stands on one line with what it belongs to.
 
+mod cursor;
 mod parse;
 mod print;
 
-pub use parse::{ParseError, parse};
+pub use cursor::ParseError;
+pub use parse::parse;
 
 use crate::ir::{Access, BinOp, CmpOp, UnOp};
 

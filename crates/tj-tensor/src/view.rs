@@ -103,8 +103,8 @@ impl Tensor {
         let (start, len) = spec.resolve(extent).ok_or(TensorError::ZeroStep { axis })?;
         let mut view = self.clone();
         view.shape[axis] = len;
-        // A step that is never taken may be anything; taken ones stay in the buffer, so that the product fits.
-        let stride = if len > 1 { stride * spec.step as isize } else { stride };
+        // A step that is never taken may be anything, and without elements none is; others stay in the buffer.
+        let stride = if len > 1 { stride.wrapping_mul(spec.step as isize) } else { stride };
         *view.level_mut(axis) = Level::Dense { extent: len, stride };
         if !self.is_empty() && len > 0 {
             view.offset = self.position(axis, start);

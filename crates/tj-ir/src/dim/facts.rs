@@ -17,13 +17,15 @@
 //!
 //! Each step spends fuel; without fuel the answer is "not proved".
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
 
 use super::interval::Interval;
 use super::opaque::{Opaque, OpaqueKind};
 use super::poly::{Atom, Mono, Sum, Term};
-use super::{Dim, Ranges, Repr};
+use super::{Dim, Ranges, Repr, Symbol};
 
 /// Steps one proof may take. Proofs about shapes take fewer than ten.
 const FUEL: u32 = 100;
@@ -38,6 +40,8 @@ const MAX_TERMS: usize = 16;
 pub(super) struct Facts {
     indices: Vec<(u32, Dim, Dim)>,
     intervals: Vec<(Atom, Interval)>,
+    /// Answers of `ge_zero`; the same few questions come up at every level of an expression.
+    proofs: RefCell<FxHashMap<Dim, bool>>,
 }
 
 /// Which end of a range.
@@ -58,11 +62,13 @@ impl Side {
 
 impl Facts {
     /// The bounds of symbols and nothing else.
-    pub const NONE: Facts = Facts { indices: Vec::new(), intervals: Vec::new() };
+    pub fn none() -> Facts {
+        Facts { indices: Vec::new(), intervals: Vec::new(), proofs: RefCell::default() }
+    }
 
     /// Adds the ranges of the indices in `expr`.
     pub fn about(expr: &Dim, ranges: &Ranges) -> Facts {
-        let mut facts = Facts::NONE;
+        let mut facts = Facts::none();
         let mut pending = index_numbers(expr);
         while let Some(number) = pending.pop() {
             let known = facts.indices.iter().any(|(n, _, _)| *n == number);
@@ -77,63 +83,65 @@ impl Facts {
         }
         // Ends may mention indices and sizes refined later; each pass is sound, and three settle triangular nests.
         for _ in 0..3 {
+            let mut learned = false;
             for (number, lo, hi) in facts.indices.clone() {
-                facts.refine(&(&hi - &lo));
-                let atom = Atom::Symbol(super::Symbol::index(number));
+                learned |= facts.refine(&(&hi - &lo));
+                let atom = Atom::Symbol(Symbol::index(number));
                 let ends = Interval { lo: facts.interval(&lo).lo, hi: facts.interval(&hi).hi };
-                facts.narrow(&atom, ends);
+                learned |= facts.narrow(&atom, ends);
+            }
+            if !learned {
+                break;
             }
         }
         facts
     }
 
-    /// Learns what `expr >= 0` says about the atoms that occur linearly.
-    fn refine(&mut self, expr: &Dim) {
+    /// Learns what `expr >= 0` says about the atoms of each term; answers whether that is news.
+    fn refine(&mut self, expr: &Dim) -> bool {
         let terms = expr.terms().to_vec();
+        let mut learned = false;
         if terms.len() > MAX_TERMS {
-            return;
+            return learned;
         }
         for (nth, term) in terms.iter().enumerate() {
-            let mut rest = Interval::point(0);
-            for (other, term) in terms.iter().enumerate() {
-                if other != nth {
-                    rest = rest.add(self.term_interval(term));
-                }
-            }
+            let others = terms.iter().enumerate().filter(|(other, _)| *other != nth);
+            let rest = others.fold(Interval::point(0), |sum, (_, term)| sum.add(self.term_interval(term)));
             if rest.hi == i128::MAX {
                 continue;
             }
-            let coeff = i128::from(term.coeff);
-            let atoms: Vec<Atom> = term.mono.factors().map(|(atom, _)| atom.clone()).collect();
-            match (&term.mono, term.coeff > 0) {
-                (Mono::Unit, _) => {}
-                (Mono::Atom(atom), true) => {
-                    let least = -rest.hi.div_euclid(coeff);
-                    self.narrow(atom, Interval { lo: least, hi: i128::MAX });
+            // coeff * mono >= -rest.hi
+            let quotient = rest.hi.div_euclid(i128::from(term.coeff).abs());
+            match &term.mono {
+                Mono::Atom(atom) if term.coeff > 0 => {
+                    learned |= self.narrow(atom, Interval { lo: -quotient, hi: i128::MAX });
                 }
-                (Mono::Atom(atom), false) => {
-                    let greatest = rest.hi.div_euclid(-coeff);
-                    self.narrow(atom, Interval { lo: i128::MIN, hi: greatest });
+                Mono::Atom(atom) => {
+                    learned |= self.narrow(atom, Interval { lo: i128::MIN, hi: quotient });
                 }
-                (Mono::Product(_), true) => {
-                    let positive = -rest.hi.div_euclid(coeff) >= 1;
-                    if positive && atoms.iter().all(|atom| self.atom_interval(atom).lo >= 0) {
-                        for atom in &atoms {
-                            self.narrow(atom, Interval { lo: 1, hi: i128::MAX });
+                Mono::Product(_) if term.coeff > 0 && quotient <= -1 => {
+                    let mut atoms = term.mono.factors();
+                    if atoms.all(|(atom, _)| self.atom_interval(atom).lo >= 0) {
+                        for (atom, _) in term.mono.factors() {
+                            learned |= self.narrow(atom, Interval { lo: 1, hi: i128::MAX });
                         }
                     }
                 }
-                (Mono::Product(_), false) => {}
+                Mono::Product(_) | Mono::Unit => {}
             }
         }
+        learned
     }
 
-    fn narrow(&mut self, atom: &Atom, interval: Interval) {
-        let narrowed = self.atom_interval(atom).intersect(interval);
+    fn narrow(&mut self, atom: &Atom, interval: Interval) -> bool {
+        let before = self.atom_interval(atom);
+        let narrowed = before.intersect(interval);
         match self.intervals.iter_mut().find(|(known, _)| known == atom) {
             Some((_, known)) => *known = narrowed,
+            None if narrowed == before => {}
             None => self.intervals.push((atom.clone(), narrowed)),
         }
+        narrowed != before
     }
 
     /// Bounds of the value, rounded outwards.
@@ -176,16 +184,31 @@ impl Facts {
 
     /// Whether the value is at least 0 under every assignment that agrees with the facts.
     pub fn ge_zero(&self, dim: &Dim) -> bool {
-        match &dim.0 {
-            Repr::Const(value) => *value >= 0,
-            Repr::Poison(_) => false,
-            Repr::Symbol(_) | Repr::Poly(_) => Prover { facts: self, fuel: Cell::new(FUEL) }.ge_zero(dim),
+        if dim.is_poisoned() {
+            return false;
         }
+        let interval = self.interval(dim);
+        if interval.lo >= 0 || interval.hi < 0 || self.interval_is_exact(dim) {
+            return interval.lo >= 0;
+        }
+        if let Some(proved) = self.proofs.borrow().get(dim) {
+            return *proved;
+        }
+        let proved = Prover { facts: self, fuel: Cell::new(FUEL) }.ge_zero(dim);
+        self.proofs.borrow_mut().insert(dim.clone(), proved);
+        proved
     }
 
     /// Whether the value is at least 1.
     pub fn positive(&self, dim: &Dim) -> bool {
-        self.interval(dim).lo >= 1 || self.ge_zero(&(dim - 1))
+        self.interval(dim).lo >= 1 || (!self.interval_is_exact(dim) && self.ge_zero(&(dim - 1)))
+    }
+
+    /// Whether no argument of the module docs can improve on the interval: each symbol reaches both of its bounds,
+    /// independently of the others.
+    fn interval_is_exact(&self, dim: &Dim) -> bool {
+        let linear = dim.terms().first().is_none_or(|term| term.mono.degree() <= 1);
+        linear && dim.depth() == 0 && (self.indices.is_empty() || !dim.has_index())
     }
 
     pub fn positive_atom(&self, atom: &Atom) -> bool {
@@ -255,11 +278,11 @@ impl Prover<'_> {
         self.ge_zero_relaxed(expr) || self.ge_zero_at_ends(expr)
     }
 
-    /// Argument 4.
+    /// Argument 4, one atom at a time, so that what its end brings in can be relaxed or cancel first.
     fn ge_zero_at_ends(&self, expr: &Dim) -> bool {
         !self.facts.indices.is_empty()
             && expr.has_index()
-            && self.bound(expr, Side::Lower).is_some_and(|least| self.ge_zero(&least))
+            && self.replace_one(expr, Side::Lower).is_some_and(|least| self.ge_zero(&least))
     }
 
     /// Arguments 2 and 3, applied to the most deeply nested opaque atom that occurs linearly.
@@ -307,21 +330,26 @@ impl Prover<'_> {
             if !self.burn() {
                 return None;
             }
-            let atom = self.next_to_replace(&expr)?;
-            let (coeff, rest) = linear_in(&expr, &atom)?;
-            expr = if self.ge_zero(&coeff) {
-                rest + coeff * self.end_of(&atom, side)?
-            } else if self.ge_zero(&-&coeff) {
-                rest + coeff * self.end_of(&atom, side.flip())?
-            } else {
-                let (a, b) = (&coeff * self.end_of(&atom, side)?, &coeff * self.end_of(&atom, side.flip())?);
-                rest + match side {
-                    Side::Lower => a.min(&b),
-                    Side::Upper => a.max(&b),
-                }
-            };
+            expr = self.replace_one(&expr, side)?;
         }
         (!expr.is_poisoned()).then_some(expr)
+    }
+
+    /// Replaces one atom around an index so that the value can only shrink (grow).
+    fn replace_one(&self, expr: &Dim, side: Side) -> Option<Dim> {
+        let atom = self.next_to_replace(expr)?;
+        let (coeff, rest) = linear_in(expr, &atom)?;
+        if self.ge_zero(&coeff) {
+            return Some(rest + coeff * self.end_of(&atom, side)?);
+        }
+        if self.ge_zero(&-&coeff) {
+            return Some(rest + coeff * self.end_of(&atom, side.flip())?);
+        }
+        let (a, b) = (&coeff * self.end_of(&atom, side)?, coeff * self.end_of(&atom, side.flip())?);
+        Some(match side {
+            Side::Lower => rest + a.min(&b),
+            Side::Upper => rest + a.max(&b),
+        })
     }
 
     /// An opaque atom around an index, else an index that no other index's range mentions.

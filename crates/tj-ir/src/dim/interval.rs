@@ -51,6 +51,9 @@ impl Interval {
     }
 
     pub fn pow(self, exponent: u32) -> Interval {
+        if exponent == 1 {
+            return self;
+        }
         if self.lo >= 0 {
             let power = |end: i128| if end == i128::MAX { end } else { end.saturating_pow(exponent) };
             return Interval::new(power(self.lo), power(self.hi));
@@ -58,9 +61,6 @@ impl Interval {
         if exponent.is_multiple_of(2) {
             let magnitude = self.magnitude();
             return Interval::new(0, times_pow(magnitude, exponent));
-        }
-        if exponent == 1 {
-            return self;
         }
         let magnitude = times_pow(self.magnitude(), exponent);
         Interval::new(if magnitude == i128::MAX { i128::MIN } else { -magnitude }, magnitude)

@@ -40,10 +40,10 @@ impl Dim {
         if let Some(value) = difference.is_const() {
             return Some(value == 0);
         }
-        if Facts::NONE.positive(&difference) || Facts::NONE.positive(&-&difference) {
+        if Facts::none().positive(&difference) || Facts::none().positive(&-&difference) {
             return Some(false);
         }
-        if difference.depth() > 0 && difference.simplify_by(&Facts::NONE) == 0 {
+        if difference.depth() > 0 && difference.simplify_by(&Facts::none()) == 0 {
             return Some(true);
         }
         never_zero_by_divisor(&difference).then_some(false)
@@ -64,7 +64,7 @@ impl Dim {
     /// Whether the value is at least 0; `None` for not known.
     #[must_use]
     pub fn known_ge_zero(&self) -> Option<bool> {
-        answer(self, &Facts::NONE)
+        answer(self, &Facts::none())
     }
 
     /// Whether the value is at least 0 at every point where the loop indices lie in their ranges, or at none.

@@ -31,19 +31,19 @@ impl Dim {
     /// The quotient rounded down; 0 where `divisor` is 0.
     #[must_use]
     pub fn floordiv(&self, divisor: &Dim) -> Dim {
-        floordiv(self, divisor, &Facts::NONE)
+        floordiv(self, divisor, &Facts::none())
     }
 
     /// The remainder of [`floordiv`](Dim::floordiv), which has the sign of `divisor`; 0 where `divisor` is 0.
     #[must_use]
     pub fn modulo(&self, divisor: &Dim) -> Dim {
-        modulo(self, divisor, &Facts::NONE)
+        modulo(self, divisor, &Facts::none())
     }
 
     /// The quotient rounded up; 0 where `divisor` is 0.
     #[must_use]
     pub fn ceildiv(&self, divisor: &Dim) -> Dim {
-        if Facts::NONE.interval(divisor).lo >= 0 {
+        if divisor.interval().lo >= 0 {
             let rounded = (self + divisor - 1).floordiv(divisor);
             if !rounded.is_poisoned() {
                 return rounded;
@@ -55,13 +55,13 @@ impl Dim {
     /// The smaller of both.
     #[must_use]
     pub fn min(&self, other: &Dim) -> Dim {
-        apply(OpaqueKind::Min, self, other, &Facts::NONE)
+        apply(OpaqueKind::Min, self, other, &Facts::none())
     }
 
     /// The greater of both.
     #[must_use]
     pub fn max(&self, other: &Dim) -> Dim {
-        apply(OpaqueKind::Max, self, other, &Facts::NONE)
+        apply(OpaqueKind::Max, self, other, &Facts::none())
     }
 }
 
@@ -132,7 +132,7 @@ pub(super) fn floordiv(p: &Dim, q: &Dim, facts: &Facts) -> Dim {
     if is_small(&rest, q, facts) {
         return whole;
     }
-    if is_small(&(&rest + q), q, facts) {
+    if raised(&rest, q, facts).is_some() {
         return whole - 1;
     }
     let quotient = if let Some(group) = group(&rest, q, facts) {
@@ -162,8 +162,7 @@ pub(super) fn modulo(p: &Dim, q: &Dim, facts: &Facts) -> Dim {
     if is_small(&rest, q, facts) {
         return rest;
     }
-    let raised = &rest + q;
-    if is_small(&raised, q, facts) {
+    if let Some(raised) = raised(&rest, q, facts) {
         return raised;
     }
     match group(&rest, q, facts) {
@@ -172,8 +171,18 @@ pub(super) fn modulo(p: &Dim, q: &Dim, facts: &Facts) -> Dim {
     }
 }
 
+/// Whether `0 <= rest <= q - 1`.
 fn is_small(rest: &Dim, q: &Dim, facts: &Facts) -> bool {
     facts.ge_zero(rest) && facts.ge_zero(&(q - rest - 1))
+}
+
+/// `rest + q`, if that is small.
+fn raised(rest: &Dim, q: &Dim, facts: &Facts) -> Option<Dim> {
+    if facts.interval(rest).lo >= 0 {
+        return None;
+    }
+    let raised = rest + q;
+    is_small(&raised, q, facts).then_some(raised)
 }
 
 fn as_opaque(dim: &Dim, kind: OpaqueKind) -> Option<std::sync::Arc<Opaque>> {
@@ -309,6 +318,9 @@ struct Group {
 
 fn group(rest: &Dim, q: &Dim, facts: &Facts) -> Option<Group> {
     let of_divisor = content(&q.terms())?;
+    if of_divisor.mono.is_unit() && of_divisor.coeff == 1 {
+        return None;
+    }
     let terms = rest.terms();
     let summands: Vec<Term> = terms.iter().filter(|term| !term.mono.is_unit()).cloned().collect();
     let mut candidates: Vec<Term> = Vec::new();

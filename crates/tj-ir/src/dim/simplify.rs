@@ -87,7 +87,7 @@ impl Rebuild<'_> {
         let (lhs, rhs) = (self.dim(&opaque.lhs), self.dim(&opaque.rhs));
         let facts = match self.facts {
             None if lhs.is_none() && rhs.is_none() => return None,
-            None => &Facts::NONE,
+            None => &Facts::none(),
             Some(facts) => facts,
         };
         let (lhs, rhs) = (lhs.as_ref().unwrap_or(&opaque.lhs), rhs.as_ref().unwrap_or(&opaque.rhs));
