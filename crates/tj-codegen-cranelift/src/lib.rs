@@ -5,20 +5,28 @@
 //!
 //! Modules in reading order: [`Options`] (`target`: what may change the code), `module` (kernels in any Cranelift
 //! module; object files; texts), [`Jit`] (`jit`: kernels to call now; `executable` owns their memory), `emit` (one
-//! kernel as one function), `vectors` (lanes loops), `scalar` and `vector` (operations), `types`.
+//! kernel as one function), `memory`, `control`, `vars`, `plan` (how lanes loops run), `turn` and `chunk` (those that run
+//! as vectors), `scalar`, `convert`, `vector` and `vector_convert` (operations), `types`.
 
 #![deny(unsafe_code)]
 
+mod chunk;
+mod control;
+mod convert;
 mod emit;
 mod error;
 mod executable;
 mod jit;
+mod memory;
 mod module;
+mod plan;
 mod scalar;
 mod target;
+mod turn;
 mod types;
+mod vars;
 mod vector;
-mod vectors;
+mod vector_convert;
 
 pub use error::Error;
 pub use jit::Jit;

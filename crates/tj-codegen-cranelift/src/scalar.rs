@@ -10,6 +10,7 @@ use cranelift_frontend::FunctionBuilder;
 use tj_kernel::{BinOp, CmpOp, UnOp};
 use tj_tensor::{DType, Scalar};
 
+use crate::convert::cast;
 use crate::types::machine;
 
 /// A constant.
@@ -206,63 +207,4 @@ pub(crate) fn compare(b: &mut FunctionBuilder, op: CmpOp, dtype: DType, x: Value
 /// The same bits as another type of the same size.
 pub(crate) fn bitcast(b: &mut FunctionBuilder, x: Value, to: Type) -> Value {
     if b.func.dfg.value_type(x) == to { x } else { b.ins().bitcast(to, MemFlagsData::new(), x) }
-}
-
-/// A total conversion.
-pub(crate) fn cast(b: &mut FunctionBuilder, from: DType, to: DType, x: Value) -> Value {
-    let (source, target) = (machine(from), machine(to));
-    if from == to {
-        return x;
-    }
-    match (from.is_float(), to.is_float()) {
-        _ if to.is_bool() => {
-            let zero = constant(b, Scalar::zero(from));
-            compare(b, CmpOp::Ne, from, x, zero)
-        }
-        (true, true) if source.bits() < target.bits() => b.ins().fpromote(target, x),
-        (true, true) => b.ins().fdemote(target, x),
-        (false, true) => {
-            // From the next larger integer that holds all values as signed ones, u64 aside.
-            match (from.is_signed(), source.bits()) {
-                (true, 32 | 64) => b.ins().fcvt_from_sint(target, x),
-                (false, 64) => b.ins().fcvt_from_uint(target, x),
-                (true, _) => {
-                    let x = b.ins().sextend(types::I32, x);
-                    b.ins().fcvt_from_sint(target, x)
-                }
-                (false, _) => {
-                    let x = b.ins().uextend(types::I64, x);
-                    b.ins().fcvt_from_sint(target, x)
-                }
-            }
-        }
-        (true, false) => {
-            let wide = if target.bits() < 32 { types::I32 } else { target };
-            let x = match to.is_signed() {
-                true => b.ins().fcvt_to_sint_sat(wide, x),
-                false => b.ins().fcvt_to_uint_sat(wide, x),
-            };
-            if wide == target { x } else { saturate(b, to, x) }
-        }
-        (false, false) if source.bits() > target.bits() => b.ins().ireduce(target, x),
-        (false, false) if source.bits() == target.bits() => x,
-        (false, false) if from.is_signed() => b.ins().sextend(target, x),
-        (false, false) => b.ins().uextend(target, x),
-    }
-}
-
-/// Narrows an `i32` to a smaller type, saturating.
-fn saturate(b: &mut FunctionBuilder, to: DType, x: Value) -> Value {
-    let bits = machine(to).bits();
-    let x = if to.is_signed() {
-        let (lo, hi) =
-            (b.ins().iconst(types::I32, 0xffff_ffff & (-1i64 << (bits - 1))), (1i64 << (bits - 1)) - 1);
-        let hi = b.ins().iconst(types::I32, hi);
-        let x = b.ins().smax(x, lo);
-        b.ins().smin(x, hi)
-    } else {
-        let hi = b.ins().iconst(types::I32, (1i64 << bits) - 1);
-        b.ins().umin(x, hi)
-    };
-    b.ins().ireduce(machine(to), x)
 }

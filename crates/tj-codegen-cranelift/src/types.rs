@@ -7,16 +7,16 @@ use tj_tensor::DType;
 
 use crate::Error;
 
-/// The machine type of one element; `None` for types that have no arithmetic here.
-pub(crate) fn scalar_type(dtype: DType) -> Option<Type> {
+/// The machine type of one element; `None` for complex types. f16 and bf16 are only moved and converted, as bits.
+fn scalar_type(dtype: DType) -> Option<Type> {
     match dtype {
         DType::Bool | DType::I8 | DType::U8 => Some(types::I8),
-        DType::I16 | DType::U16 => Some(types::I16),
+        DType::I16 | DType::U16 | DType::F16 | DType::BF16 => Some(types::I16),
         DType::I32 | DType::U32 => Some(types::I32),
         DType::I64 | DType::U64 => Some(types::I64),
         DType::F32 => Some(types::F32),
         DType::F64 => Some(types::F64),
-        DType::F16 | DType::BF16 | DType::C64 | DType::C128 => None,
+        DType::C64 | DType::C128 => None,
     }
 }
 
@@ -25,13 +25,36 @@ pub(crate) fn machine(dtype: DType) -> Type {
     scalar_type(dtype).expect("types are checked before code is emitted")
 }
 
-/// Vector of elements of this type; bools are masks of the loop's width.
+/// Vectors of elements of this type. Bools are masks of the loop's width.
 pub(crate) fn vector_type(width: Width, dtype: DType) -> Type {
-    match (width, dtype.is_float()) {
-        (Width::W32, true) => types::F32X4,
-        (Width::W32, false) => types::I32X4,
-        (Width::W64, true) => types::F64X2,
-        (Width::W64, false) => types::I64X2,
+    match machine(dtype) {
+        _ if dtype.is_bool() => mask_type(width),
+        types::I8 => types::I8X16,
+        types::I16 => types::I16X8,
+        types::I32 => types::I32X4,
+        types::I64 => types::I64X2,
+        types::F32 => types::F32X4,
+        _ => types::F64X2,
+    }
+}
+
+/// Vectors of integers of a width.
+pub(crate) fn mask_type(width: Width) -> Type {
+    match width {
+        Width::W8 => types::I8X16,
+        Width::W16 => types::I16X8,
+        Width::W32 => types::I32X4,
+        Width::W64 => types::I64X2,
+    }
+}
+
+/// The width of vectors of this type.
+pub(crate) fn width_of(ty: Type) -> Width {
+    match ty.lane_bits() {
+        8 => Width::W8,
+        16 => Width::W16,
+        32 => Width::W32,
+        _ => Width::W64,
     }
 }
 

@@ -8,20 +8,22 @@
 //!
 //! # Width
 //!
-//! A vectorised loop has one element [`Width`]; that many bits of each lane sit beside each other in a vector.
-//! Every varying value has a [`Form`]: one vector (its type has the loop's width and its operation exists
-//! for vectors, as it does on every machine we target), or one scalar a lane. Both mix freely, at the price of moving
-//! lanes in and out of vectors. The width with the best balance wins; if neither gains, the loop stays
-//! scalar and [`Reason`] says why. A bool is a mask of the loop's width, so that it never costs a conversion.
+//! A vectorised loop runs as many lanes at once as elements of its [`Width`] fill 128 bits; values of wider types
+//! take two or four such vectors. Every varying value has a [`Form`]: vectors (its type is not narrower than the
+//! loop's width, and its operation exists for vectors, as it does on every machine we target), or one scalar a
+//! lane. Both mix freely, at the price of moving lanes in and out of vectors. The width with the best balance
+//! wins; if none gains, the loop stays scalar and [`Reason`] says why. A bool is a mask of the loop's width.
 //!
 //! Bits do not depend on any of this.
 
+mod forms;
+
 use std::fmt;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use tj_tensor::DType;
 
-use crate::ir::{BinOp, Block, Buf, Kernel, LoopKind, Op, Stmt, Value, Var};
+use crate::ir::{BinOp, Block, Kernel, LoopKind, Op, Stmt, Value, Var};
 
 /// How a value differs between the lanes of a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,34 +50,50 @@ impl Stride {
     pub const ONE: Stride = Stride { factor: 1, by: None };
 }
 
-/// Bits of an element of the loop's vectors.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Bits of the narrowest elements in the vectors of a loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Width {
-    /// f32, i32, u32.
+    /// 16 lanes.
+    W8,
+    /// 8 lanes.
+    W16,
+    /// 4 lanes.
     W32,
-    /// f64, i64, u64.
+    /// 2 lanes.
     W64,
 }
 
 impl Width {
+    /// Every width, widest first.
+    pub const ALL: [Width; 4] = [Width::W64, Width::W32, Width::W16, Width::W8];
+
     /// Bytes of an element.
-    pub fn bytes(self) -> usize {
+    pub const fn bytes(self) -> usize {
         match self {
+            Width::W8 => 1,
+            Width::W16 => 2,
             Width::W32 => 4,
             Width::W64 => 8,
         }
     }
 
-    /// Whether values of this type fill vectors of this width.
-    pub fn holds(self, dtype: DType) -> bool {
-        dtype.is_bool() || !dtype.is_complex() && dtype.size() == self.bytes()
+    /// Iterations that run together, as elements of this width fill 128 bits.
+    pub const fn lanes(self) -> usize {
+        16 / self.bytes()
+    }
+
+    /// How many vectors of 128 bits hold all lanes of a value of this type, if vectors do.
+    pub fn vectors(self, dtype: DType) -> Option<usize> {
+        let bytes = if dtype.is_bool() { self.bytes() } else { dtype.size() };
+        let vectors = bytes / self.bytes();
+        (!dtype.is_complex() && (1..=4).contains(&vectors)).then_some(vectors)
     }
 }
 
 /// How a vectorised loop keeps a varying value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// Lanes beside each other in a vector (a bool: a mask).
+    /// Lanes beside each other in vectors (a bool: a mask).
     Vector,
     /// One scalar a lane.
     Each,
@@ -117,8 +135,8 @@ pub struct Lanes {
     pub lanes: u32,
     /// How to vectorise it, or why not.
     pub width: Result<Width, Reason>,
-    /// Operations in the body, for choosing how far to unroll.
-    pub ops: usize,
+    /// Instructions in the body for each turn of a vectorised loop, for choosing how far to unroll.
+    pub cost: usize,
     /// Lane variables used inside, in order of first use.
     pub lane_vars: Vec<Var>,
     shapes: FxHashMap<Value, Shape>,
@@ -140,6 +158,11 @@ impl Lanes {
     /// How a vectorised loop keeps a varying value.
     pub fn form(&self, value: Value) -> Form {
         self.forms.get(&value).copied().unwrap_or(Form::Each)
+    }
+
+    /// Whether a vectorised loop stores neighbouring elements of this type as vectors.
+    pub fn stores_vectors(&self, dtype: DType) -> bool {
+        self.width.is_ok_and(|width| forms::in_memory(width, dtype) == Form::Vector)
     }
 }
 
@@ -164,7 +187,7 @@ pub fn analyse(kernel: &Kernel, var: Value, lanes: u32, body: &Block) -> Lanes {
         var,
         lanes,
         width: Err(Reason::NoGain),
-        ops: 0,
+        cost: 0,
         lane_vars: Vec::new(),
         shapes: FxHashMap::default(),
         var_shapes: FxHashMap::default(),
@@ -174,12 +197,11 @@ pub fn analyse(kernel: &Kernel, var: Value, lanes: u32, body: &Block) -> Lanes {
     let mut walk = Walk { kernel, lanes: &mut result, changed: true, block: None };
     while walk.changed {
         walk.changed = false;
-        walk.lanes.ops = 0;
         walk.block(body);
     }
     result.width = match walk.block {
         Some(reason) => Err(reason),
-        None => choose_width(kernel, &mut result, body),
+        None => forms::choose(kernel, &mut result, body),
     };
     result
 }
@@ -204,7 +226,6 @@ impl Walk<'_> {
             Stmt::Def(v) => {
                 let shape = self.value_shape(*v);
                 self.lanes.shapes.insert(*v, shape);
-                self.lanes.ops += 1;
             }
             Stmt::Declare(var, init) => {
                 if self.kernel.var(*var).lanes.is_some() {
@@ -224,7 +245,7 @@ impl Walk<'_> {
                     self.forbid(Reason::Shared(*var));
                 }
             }
-            Stmt::Store { .. } => self.lanes.ops += 1,
+            Stmt::Store { .. } => {}
             Stmt::For { var, lo, hi, kind, body } => {
                 if *kind != LoopKind::Serial {
                     self.forbid(Reason::Whole("a lanes loop"));
@@ -338,179 +359,5 @@ fn meet(a: Shape, b: Shape) -> Shape {
     if a == b { a } else { Shape::Varying }
 }
 
-/// Tries both widths and keeps the forms of the better one.
-fn choose_width(kernel: &Kernel, lanes: &mut Lanes, body: &Block) -> Result<Width, Reason> {
-    let mut data = FxHashSet::default();
-    find_data(kernel, body, &mut data);
-    let mut best = (0, Err(Reason::NoGain));
-    for width in [Width::W32, Width::W64] {
-        let n = 16 / width.bytes();
-        let mut forms =
-            Forms { kernel, lanes, width, data: &data, forms: FxHashMap::default(), vectors: 0, moves: 0 };
-        forms.block(body);
-        let gain = forms.vectors * (n - 1) as i64 - forms.moves * n as i64;
-        let forms = forms.forms;
-        if gain > best.0 {
-            let fits = lanes.lane_vars.is_empty() || (lanes.lanes as usize).is_multiple_of(n);
-            best = (gain, if fits { Ok(width) } else { Err(Reason::LaneCount(lanes.lanes)) });
-            lanes.forms = forms;
-        }
-    }
-    best.1
-}
-
-/// Collects the values that reach memory or a variable. The others are addresses (and stay scalar) or unused.
-fn find_data(kernel: &Kernel, block: &Block, data: &mut FxHashSet<Value>) {
-    for stmt in block.iter().rev() {
-        match stmt {
-            Stmt::Declare(_, v) | Stmt::Set(_, v) | Stmt::Store { value: v, .. } => {
-                data.insert(*v);
-            }
-            Stmt::Def(v) if data.contains(v) => {
-                let op = kernel.op(*v);
-                if !matches!(op, Op::Load(..)) {
-                    op.for_each_operand(|operand| {
-                        data.insert(operand);
-                    });
-                }
-            }
-            Stmt::Def(_)
-            | Stmt::For { .. }
-            | Stmt::While { .. }
-            | Stmt::If { .. }
-            | Stmt::Fold { .. }
-            | Stmt::Gemm(_) => {}
-        }
-        // The body of a `While` comes after its head.
-        let blocks: Vec<&Block> = stmt.blocks().collect();
-        blocks.into_iter().rev().for_each(|b| find_data(kernel, b, data));
-    }
-}
-
-/// Finds the form of every varying value for one width, and counts vector operations and moves of all lanes
-/// between vectors and scalars.
-struct Forms<'a> {
-    kernel: &'a Kernel,
-    lanes: &'a Lanes,
-    width: Width,
-    data: &'a FxHashSet<Value>,
-    forms: FxHashMap<Value, Form>,
-    vectors: i64,
-    moves: i64,
-}
-
-impl Forms<'_> {
-    fn block(&mut self, block: &Block) {
-        for stmt in block {
-            match stmt {
-                Stmt::Def(v) if self.lanes.shape(*v) == Shape::Varying => self.define(*v),
-                Stmt::Declare(var, v) | Stmt::Set(var, v) if self.lanes.var_shape(*var) == Shape::Varying => {
-                    let form = self.plain(self.kernel.var(*var).dtype);
-                    self.operand(*v, form);
-                }
-                Stmt::Store { buffer, index, value } => self.store(*buffer, *index, *value),
-                Stmt::Def(_)
-                | Stmt::Declare(..)
-                | Stmt::Set(..)
-                | Stmt::For { .. }
-                | Stmt::While { .. }
-                | Stmt::If { .. }
-                | Stmt::Fold { .. }
-                | Stmt::Gemm(_) => {}
-            }
-            stmt.blocks().for_each(|b| self.block(b));
-        }
-    }
-
-    fn define(&mut self, value: Value) {
-        let op = self.kernel.op(value);
-        let form = if self.data.contains(&value) { self.form(value, op) } else { Form::Each };
-        self.forms.insert(value, form);
-        self.vectors += (form == Form::Vector) as i64;
-        if let Op::Load(_, index) = op {
-            // A load that is not of neighbours is one a lane, then put together.
-            self.moves += (form == Form::Vector && !self.contiguous(index)) as i64;
-            self.operand(index, Form::Each);
-        } else {
-            op.for_each_operand(|v| self.operand(v, form));
-        }
-    }
-
-    fn store(&mut self, buffer: Buf, index: Value, value: Value) {
-        let dtype = self.kernel.buffers[buffer.index()].dtype;
-        self.operand(index, Form::Each);
-        if self.contiguous(index) && !dtype.is_bool() && self.width.holds(dtype) {
-            self.vectors += 1;
-            self.operand(value, Form::Vector);
-        } else {
-            self.operand(value, Form::Each);
-        }
-    }
-
-    fn contiguous(&self, index: Value) -> bool {
-        self.lanes.shape(index) == Shape::Affine(Stride::ONE)
-    }
-
-    /// Counts what it takes to have an operand in a form. Affine values are scalars that need no work.
-    fn operand(&mut self, value: Value, form: Form) {
-        self.moves += match self.lanes.shape(value) {
-            Shape::Uniform => 0,
-            Shape::Affine(_) => (form == Form::Vector) as i64,
-            Shape::Varying => (self.forms[&value] != form) as i64,
-        };
-    }
-
-    /// The form of a type on its own.
-    fn plain(&self, dtype: DType) -> Form {
-        if self.width.holds(dtype) { Form::Vector } else { Form::Each }
-    }
-
-    fn form(&self, value: Value, op: Op) -> Form {
-        let dtype = self.kernel.dtype(value);
-        let plain = self.plain(dtype);
-        match op {
-            Op::Get(var) => self.plain(self.kernel.var(var).dtype),
-            // A byte would need widening.
-            Op::Load(..) if dtype.is_bool() => Form::Each,
-            Op::Load(..) => plain,
-            Op::Unary(_, a) if dtype.is_bool() => self.follow(&[a]),
-            Op::Unary(..) | Op::Fma(..) => plain,
-            Op::Binary(BinOp::FloorDiv | BinOp::Mod, ..) => Form::Each,
-            Op::Binary(BinOp::Shl | BinOp::Sar | BinOp::Shr, _, count) => {
-                if self.lanes.shape(count) == Shape::Uniform { plain } else { Form::Each }
-            }
-            Op::Binary(_, a, b) if dtype.is_bool() => self.follow(&[a, b]),
-            Op::Binary(..) => plain,
-            Op::Compare(_, a, b) => {
-                let operands = self.kernel.dtype(a);
-                if operands.is_bool() { self.follow(&[a, b]) } else { self.plain(operands) }
-            }
-            Op::Select(c, a, b) if dtype.is_bool() => self.follow(&[c, a, b]),
-            Op::Select(..) => plain,
-            Op::Cast(a) => self.cast(self.kernel.dtype(a), dtype),
-            Op::Bitcast(_) => plain,
-            Op::Const(_)
-            | Op::Size(_)
-            | Op::Param(_)
-            | Op::TaskLo
-            | Op::TaskHi
-            | Op::LoopVar
-            | Op::Folded => Form::Each,
-        }
-    }
-
-    /// Operations on bools stay where their operands are.
-    fn follow(&self, operands: &[Value]) -> Form {
-        let vector = operands.iter().any(|v| self.forms.get(v) == Some(&Form::Vector));
-        if vector { Form::Vector } else { Form::Each }
-    }
-
-    fn cast(&self, from: DType, to: DType) -> Form {
-        if !self.width.holds(from) || !self.width.holds(to) {
-            return Form::Each;
-        }
-        // Only the newest machines have a vector conversion from floats to integers of 64 bits.
-        let converts = self.width == Width::W32 || to.is_bool() || to.is_float() || !from.is_float();
-        if converts { Form::Vector } else { Form::Each }
-    }
-}
+#[cfg(test)]
+mod tests;

@@ -6,8 +6,8 @@
 //!
 //! Modules in reading order: [`ir`] (the language and its meaning), [`arith`] (its operations, on bits), [`abi`] (how
 //! a compiled kernel is called), [`build`] (making kernels), [`mod@verify`] (rules, and bounds of accesses), `text`
-//! (printing and parsing), [`mod@interpret`] with `memory` (running them slowly), [`mod@sample`] (random kernels
-//! for tests of back ends).
+//! (printing and parsing), [`mod@interpret`] with `memory` (running them slowly), [`lanes`] (what back ends
+//! need to know to vectorise), [`mod@sample`] (random kernels for tests of back ends).
 
 #![forbid(unsafe_code)]
 
