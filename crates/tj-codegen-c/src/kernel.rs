@@ -134,7 +134,7 @@ impl Ctx<'_> {
                     ))
                 })?;
                 // One loop a step, so that every trip count is a constant.
-                let (x, f) = (format!("x{}", var.0), format!("f{}", dst.0));
+                let (x, f) = (format!("x{}", var.0), format!("fold{}", dst.0));
                 self.text.line(format_args!("_Alignas(64) {t} {f}[{w}];"));
                 let (mut from, mut half) = (&x, w / 2);
                 while half > 0 {

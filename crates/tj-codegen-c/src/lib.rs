@@ -10,11 +10,12 @@
 //!
 //! Modules in reading order: `unit` (what surrounds kernels), `kernel` (statements), `lanes` (how lanes loops are
 //! cut up), `scalar` (one operation as an
-//! expression), `helpers` (functions for what C leaves undefined), `types` (names and literals), `text` (lines).
+//! expression), `helpers` (functions for what C leaves undefined), `types` (names and literals), `text` (lines), `header` (for programs that embed kernels).
 
 #![forbid(unsafe_code)]
 
 mod error;
+mod header;
 mod helpers;
 mod kernel;
 mod lanes;
@@ -24,4 +25,5 @@ mod types;
 mod unit;
 
 pub use error::CodegenError;
+pub use header::emit_header;
 pub use unit::emit;

@@ -133,9 +133,10 @@ impl Toolchain {
 
     /// Finds the compiler and opens the cache.
     pub fn new(options: ToolchainOptions) -> Result<Toolchain, ToolchainError> {
+        let compiler = Compiler::find(options.compiler.as_deref(), options.timeout)?;
         Ok(Toolchain {
-            compiler: Compiler::find(options.compiler.as_deref(), options.timeout)?,
-            flags: flags::flags(options.features),
+            flags: flags::flags(options.features, compiler.dialect()),
+            compiler,
             cache: Cache::open(&options.cache_dir),
             timeout: options.timeout,
             loaded: Mutex::default(),

@@ -3,7 +3,7 @@ use tj_ir::dim::Dim;
 use tj_kernel::{Access, BinOp, Builder, Gemm, Grid, Kernel, LoopKind, Matrix, UnOp};
 use tj_tensor::{DType, Scalar};
 
-use crate::{CodegenError, emit};
+use crate::{CodegenError, emit, emit_header};
 
 fn grid(extent: i64) -> Grid {
     Grid { extent: Dim::from(extent), multiple: 1, cost: Dim::from(1) }
@@ -173,23 +173,88 @@ fn texts() {
                     x0[lane] = v10;
                   }
                 }
-                _Alignas(64) f32 f11[32];
+                _Alignas(64) f32 fold11[32];
                 TJ_ROLLED
-                for (i64 lane = 0; lane < 16; ++lane) f11[lane] = x0[lane] + x0[lane + 16];
+                for (i64 lane = 0; lane < 16; ++lane) fold11[lane] = x0[lane] + x0[lane + 16];
                 TJ_ROLLED
-                for (i64 lane = 0; lane < 8; ++lane) f11[lane] = f11[lane] + f11[lane + 8];
+                for (i64 lane = 0; lane < 8; ++lane) fold11[lane] = fold11[lane] + fold11[lane + 8];
                 TJ_ROLLED
-                for (i64 lane = 0; lane < 4; ++lane) f11[lane] = f11[lane] + f11[lane + 4];
+                for (i64 lane = 0; lane < 4; ++lane) fold11[lane] = fold11[lane] + fold11[lane + 4];
                 TJ_ROLLED
-                for (i64 lane = 0; lane < 2; ++lane) f11[lane] = f11[lane] + f11[lane + 2];
+                for (i64 lane = 0; lane < 2; ++lane) fold11[lane] = fold11[lane] + fold11[lane + 2];
                 TJ_ROLLED
-                for (i64 lane = 0; lane < 1; ++lane) f11[lane] = f11[lane] + f11[lane + 1];
-                const f32 v11 = f11[0];
+                for (i64 lane = 0; lane < 1; ++lane) fold11[lane] = fold11[lane] + fold11[lane + 1];
+                const f32 v11 = fold11[0];
                 b1[v4] = v11;
               }
               return 0;
             }
         "#]],
+    );
+    check(
+        &[&column_sum()],
+        expect![[r#"
+
+        /* column_sum; tasks: 100
+           b0: x, 1000 x f32, read
+           b1: y, 100 x f32, written
+        */
+        TJ_EXPORT i32 column_sum(const tj_args *args, i64 task_lo, i64 task_hi) {
+          const f32 *restrict b0 = args->buffers[0];
+          f32 *restrict b1 = args->buffers[1];
+          const i64 v0 = task_lo;
+          const i64 v1 = task_hi;
+          i64 v6 = v0;
+          for (; v6 < v1 && v1 - v6 >= 32; v6 += 32) {
+            _Alignas(64) f32 x0[32];
+            TJ_LANES
+            for (i64 lane = 0; lane < 32; ++lane) {
+              x0[lane] = 0.0f;
+            }
+            for (i64 v7 = 0; v7 < 10; ++v7) {
+              const i64 v8 = v7 * 100;
+              const i64 v9 = v8 + v6;
+              TJ_LANES
+              for (i64 lane = 0; lane < 32; ++lane) {
+                const f32 v10 = b0[v9 + lane];
+                const f32 v11 = x0[lane];
+                const f32 v12 = v11 + v10;
+                x0[lane] = v12;
+              }
+            }
+            TJ_LANES
+            for (i64 lane = 0; lane < 32; ++lane) {
+              const f32 v13 = x0[lane];
+              b1[v6 + lane] = v13;
+            }
+          }
+          if (v6 < v1) {
+            const i64 rest = v1 - v6;
+            _Alignas(64) f32 x0[32];
+            TJ_LANES
+            for (i64 lane = 0; lane < rest; ++lane) {
+              x0[lane] = 0.0f;
+            }
+            for (i64 v7 = 0; v7 < 10; ++v7) {
+              const i64 v8 = v7 * 100;
+              const i64 v9 = v8 + v6;
+              TJ_LANES
+              for (i64 lane = 0; lane < rest; ++lane) {
+                const f32 v10 = b0[v9 + lane];
+                const f32 v11 = x0[lane];
+                const f32 v12 = v11 + v10;
+                x0[lane] = v12;
+              }
+            }
+            TJ_LANES
+            for (i64 lane = 0; lane < rest; ++lane) {
+              const f32 v13 = x0[lane];
+              b1[v6 + lane] = v13;
+            }
+          }
+          return 0;
+        }
+    "#]],
     );
     check(
         &[&control()],
@@ -255,6 +320,59 @@ fn texts() {
             }
         "#]],
     );
+}
+
+/// Column sums: control flow inside lanes.
+fn column_sum() -> Kernel {
+    let mut b = Builder::new("column_sum", grid(100));
+    let x = b.buffer("x", DType::F32, Dim::from(1000), Access::Read);
+    let y = b.buffer("y", DType::F32, Dim::from(100), Access::Write);
+    let (lo, hi) = b.task();
+    let (zero, m, n, first) = (b.int(0), b.int(10), b.int(100), b.constant(Scalar::F32(0.0)));
+    b.for_loop(LoopKind::Lanes(32), lo, hi, |b, j| {
+        let acc = b.declare(first);
+        b.for_loop(LoopKind::Serial, zero, m, |b, i| {
+            let row = b.binary(BinOp::Mul, i, n);
+            let at = b.binary(BinOp::Add, row, j);
+            let x = b.load(x, at);
+            let old = b.get(acc);
+            let new = b.binary(BinOp::Add, old, x);
+            b.set(acc, new);
+        });
+        let sum = b.get(acc);
+        b.store(y, j, sum);
+    });
+    b.finish()
+}
+
+#[test]
+fn a_header() {
+    let header = emit_header("rows", &[&row_sum(), &gemm()]).unwrap();
+    let (_, ours) = header.split_once("#endif\n\n").unwrap();
+    expect![[r##"
+        #ifdef __cplusplus
+        extern "C" {
+        #endif
+
+        /* Tasks: 0 to 10; any sub-range, each task once. Returns 0.
+           buffers[0]: x, 1000 x f32, read
+           buffers[1]: y, 10 x f32, written
+           No two buffers overlap. */
+        int32_t row_sum(const tj_args *args, int64_t task_lo, int64_t task_hi);
+
+        /* Tasks: 0 to 1; any sub-range, each task once. Returns 0.
+           buffers[0]: a, 16 x f64, read
+           buffers[1]: b, 16 x f64, read
+           buffers[2]: c, 16 x f64, written
+           No two buffers overlap. */
+        int32_t contract(const tj_args *args, int64_t task_lo, int64_t task_hi);
+
+        #ifdef __cplusplus
+        }
+        #endif
+        #endif
+    "##]]
+    .assert_eq(ours);
 }
 
 #[test]
