@@ -1,7 +1,8 @@
 //! The text of one kernel: one C statement a value.
 //!
 //! Values become constants of the C block that corresponds to the kernel's block, so that scopes agree and no value
-//! needs a declaration elsewhere. Constants are written where they are used. Lanes loops are cut up by `lanes`.
+//! needs a declaration elsewhere. Constants are written where they are used. Lanes loops are cut up by `lanes` and
+//! written by `blocks`.
 
 use std::fmt::Display;
 
@@ -11,7 +12,7 @@ use tj_tensor::DType;
 
 use crate::CodegenError;
 use crate::helpers::{Helpers, bits_type};
-use crate::lanes::{Piece, Plan, View, plan, step};
+use crate::lanes::{View, step};
 use crate::scalar;
 use crate::text::{Text, comment};
 use crate::types::{ctype, literal};
@@ -27,15 +28,16 @@ pub(crate) fn emit_kernel(kernel: &Kernel, helpers: &mut Helpers) -> Result<Stri
     Ok(ctx.text.finish())
 }
 
-struct Ctx<'a> {
-    kernel: &'a Kernel,
+/// A kernel being written.
+pub(crate) struct Ctx<'a> {
+    pub(crate) kernel: &'a Kernel,
     helpers: &'a mut Helpers,
-    text: Text,
-    place: Place,
+    pub(crate) text: Text,
+    pub(crate) place: Place,
 }
 
 /// Where a statement stands.
-enum Place {
+pub(crate) enum Place {
     /// Outside lanes loops, or in one whose iterations run one after the other without lane variables.
     Scalar,
     /// In a lanes loop whose iterations run one after the other; `lane` is the element of this many.
@@ -82,11 +84,11 @@ impl Ctx<'_> {
         Ok(())
     }
 
-    fn block(&mut self, block: &Block) -> Result<(), CodegenError> {
+    pub(crate) fn block(&mut self, block: &Block) -> Result<(), CodegenError> {
         block.iter().try_for_each(|stmt| self.stmt(stmt))
     }
 
-    fn stmt(&mut self, stmt: &Stmt) -> Result<(), CodegenError> {
+    pub(crate) fn stmt(&mut self, stmt: &Stmt) -> Result<(), CodegenError> {
         match stmt {
             Stmt::Def(v) => self.def(*v)?,
             Stmt::Declare(var, init) => {
@@ -154,7 +156,7 @@ impl Ctx<'_> {
     }
 
     /// A statement with blocks, which `inner` writes by their number.
-    fn control(
+    pub(crate) fn control(
         &mut self,
         stmt: &Stmt,
         mut inner: impl FnMut(&mut Self, usize) -> Result<(), CodegenError>,
@@ -192,97 +194,6 @@ impl Ctx<'_> {
             | Stmt::Gemm(_) => unreachable!("only statements with blocks are control flow"),
         }
         self.text.close();
-        Ok(())
-    }
-
-    fn lanes_loop(
-        &mut self,
-        var: Value,
-        lo: Value,
-        hi: Value,
-        w: u32,
-        body: &Block,
-    ) -> Result<(), CodegenError> {
-        let (v, lo, hi) = (var.0, self.operand(lo)?, self.operand(hi)?);
-        if !matches!(self.place, Place::Scalar) {
-            return Err(self.bad_lanes(format!("the lanes loop over {var} is inside another")));
-        }
-        match plan(self.kernel, var, w, body) {
-            Plan::Plain => {
-                self.text.line("TJ_LANES");
-                self.text.open(format_args!("for (i64 v{v} = {lo}; v{v} < {hi}; ++v{v})"));
-                self.block(body)?;
-                self.text.close();
-            }
-            Plan::Serial => {
-                self.text.open(format_args!("for (i64 v{v} = {lo}; v{v} < {hi}; ++v{v})"));
-                self.text.line(format_args!("const i64 lane = (v{v} - {lo}) % {w};"));
-                self.place = Place::Serial(w);
-                self.block(body)?;
-                self.place = Place::Scalar;
-                self.text.close();
-            }
-            Plan::Blocks(pieces, view) => {
-                let width = view.width;
-                self.place = Place::Block(view);
-                self.text.line(format_args!("i64 v{v} = {lo};"));
-                self.text
-                    .open(format_args!("for (; v{v} < {hi} && {hi} - v{v} >= {width}; v{v} += {width})"));
-                self.pieces(&pieces, &width.to_string())?;
-                self.text.close();
-                self.text.open(format_args!("if (v{v} < {hi})"));
-                self.text.line(format_args!("const i64 rest = {hi} - v{v};"));
-                self.pieces(&pieces, "rest")?;
-                self.text.close();
-                self.place = Place::Scalar;
-            }
-        }
-        Ok(())
-    }
-
-    /// A block of `count` lanes.
-    fn pieces(&mut self, pieces: &[Piece], count: &str) -> Result<(), CodegenError> {
-        for piece in pieces {
-            match piece {
-                Piece::Run { shared, varying } => self.run(shared, varying, count)?,
-                Piece::Control(stmt, blocks) => self.control(stmt, |ctx, i| ctx.pieces(&blocks[i], count))?,
-            }
-        }
-        Ok(())
-    }
-
-    fn run(&mut self, shared: &[&Stmt], varying: &[&Stmt], count: &str) -> Result<(), CodegenError> {
-        shared.iter().try_for_each(|stmt| self.stmt(stmt))?;
-        if varying.is_empty() {
-            return Ok(());
-        }
-        let Place::Block(view) = std::mem::replace(&mut self.place, Place::Scalar) else {
-            unreachable!("runs are in blocks of lanes");
-        };
-        for stmt in varying {
-            let (name, dtype) = match stmt {
-                Stmt::Def(v) if view.crossing.contains(v) => (format!("v{}", v.0), self.kernel.dtype(*v)),
-                Stmt::Declare(var, _) => (format!("x{}", var.0), self.kernel.var(*var).dtype),
-                Stmt::Def(_)
-                | Stmt::Set(..)
-                | Stmt::Store { .. }
-                | Stmt::For { .. }
-                | Stmt::While { .. }
-                | Stmt::If { .. }
-                | Stmt::Fold { .. }
-                | Stmt::Gemm(_) => continue,
-            };
-            let t = self.ctype(dtype)?;
-            self.text.line(format_args!("_Alignas(64) {t} {name}[{}];", view.width));
-        }
-        self.place = Place::Lane(view);
-        self.text.line("TJ_LANES");
-        self.text.open(format_args!("for (i64 lane = 0; lane < {count}; ++lane)"));
-        varying.iter().try_for_each(|stmt| self.stmt(stmt))?;
-        self.text.close();
-        if let Place::Lane(view) = std::mem::replace(&mut self.place, Place::Scalar) {
-            self.place = Place::Block(view);
-        }
         Ok(())
     }
 
@@ -366,7 +277,7 @@ impl Ctx<'_> {
     }
 
     /// The text of a use of `value`.
-    fn operand(&mut self, value: Value) -> Result<String, CodegenError> {
+    pub(crate) fn operand(&mut self, value: Value) -> Result<String, CodegenError> {
         let Op::Const(scalar) = self.kernel.op(value) else {
             let v = value.0;
             return Ok(match &self.place {
@@ -413,7 +324,7 @@ impl Ctx<'_> {
         }
     }
 
-    fn ctype(&self, dtype: DType) -> Result<&'static str, CodegenError> {
+    pub(crate) fn ctype(&self, dtype: DType) -> Result<&'static str, CodegenError> {
         ctype(dtype).ok_or_else(|| CodegenError::UnsupportedDType { kernel: self.kernel.name.clone(), dtype })
     }
 
@@ -421,7 +332,7 @@ impl Ctx<'_> {
         CodegenError::UnsupportedOp { kernel: self.kernel.name.clone(), op: format!("{op:?}"), dtype }
     }
 
-    fn bad_lanes(&self, reason: impl Display) -> CodegenError {
+    pub(crate) fn bad_lanes(&self, reason: impl Display) -> CodegenError {
         CodegenError::BadLanes { kernel: self.kernel.name.clone(), reason: reason.to_string() }
     }
 }

@@ -3,23 +3,39 @@
 use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::path::Path;
+use std::sync::OnceLock;
 
 use tj_kernel::abi::{Args, Host, KernelFn, STATUS_OK};
 use tj_kernel::sample::Sample;
 use tj_kernel::{BufferContents, Kernel, Options};
-use tj_runtime::toolchain::{CacheDir, CpuFeatures, Toolchain, ToolchainOptions};
+use tj_runtime::toolchain::{CacheDir, CpuFeatures, Toolchain, ToolchainError, ToolchainOptions};
 
-/// The machine's compiler, or a word on why a test has nothing to run. Results are kept with the build, so that only
-/// the first run pays for them.
-fn c_compiler_or_skip(features: CpuFeatures) -> Option<Toolchain> {
-    let cache_dir = CacheDir::At(Path::new(env!("CARGO_TARGET_TMPDIR")).join("c-backend"));
-    let options = ToolchainOptions { features, cache_dir, ..ToolchainOptions::default() };
-    Toolchain::new(options).inspect_err(|e| eprintln!("skipped: {e}")).ok()
+/// The machine's compiler for each set of instructions; none, and a word on why, if there is no compiler. Results are
+/// kept with the build, so that only the first run pays for them.
+fn c_compilers_or_skip() -> &'static [(CpuFeatures, Toolchain)] {
+    static FOUND: OnceLock<Vec<(CpuFeatures, Toolchain)>> = OnceLock::new();
+    FOUND.get_or_init(|| {
+        let find = |features| {
+            let cache_dir = CacheDir::At(Path::new(env!("CARGO_TARGET_TMPDIR")).join("c-backend"));
+            let options = ToolchainOptions { features, cache_dir, ..ToolchainOptions::default() };
+            Ok((features, Toolchain::new(options)?))
+        };
+        let found: Result<_, ToolchainError> =
+            [CpuFeatures::Host, CpuFeatures::Baseline].into_iter().map(find).collect();
+        found.unwrap_or_else(|e| {
+            eprintln!("skipped: {e}");
+            Vec::new()
+        })
+    })
 }
 
 /// Compiles the kernels of all calls in one unit, and compares every call with the interpreter. Calls of kernels with
 /// one name are calls of one kernel.
 pub fn check(calls: &[Sample]) {
+    let compilers = c_compilers_or_skip();
+    if compilers.is_empty() {
+        return;
+    }
     let kernels: BTreeMap<&str, &Kernel> =
         calls.iter().map(|c| (c.kernel.name.as_str(), &c.kernel)).collect();
     let names: Vec<&str> = kernels.keys().copied().collect();
@@ -29,8 +45,7 @@ pub fn check(calls: &[Sample]) {
         .iter()
         .map(|call| call.interpret(Options::default()).unwrap_or_else(|e| panic!("{e}\n{}", call.kernel)).0)
         .collect();
-    for features in [CpuFeatures::Host, CpuFeatures::Baseline] {
-        let Some(toolchain) = c_compiler_or_skip(features) else { return };
+    for (features, toolchain) in compilers {
         let library = toolchain.compile(&text, &names).unwrap_or_else(|e| panic!("{e}"));
         for (call, expected) in calls.iter().zip(&expected) {
             let found = run(library.kernel(&call.kernel.name).unwrap(), call);
@@ -102,7 +117,7 @@ macro_rules! gemm {
                         let (x, y) = unsafe { (*a.offset(at(i, ar, l, ac)), *b.offset(at(l, br, j, bc))) };
                         chain = x.mul_add(y, chain);
                     }
-                    sum += chain;
+                    sum = if block == 0 { chain } else { sum + chain };
                 }
                 // SAFETY: As above.
                 unsafe { *c.offset(at(i, cr, j, cc)) = sum };
