@@ -42,17 +42,28 @@ impl Helpers {
     }
 
     /// `Max` and `Min` of floats: a NaN wins, and -0 is less than +0.
+    ///
+    /// `m` and `n` are one machine instruction each and differ only for zeros of both signs, where joining their bits
+    /// gives the right one, and for NaN, which is in one of them and survives the joining: a disjunction keeps all
+    /// bits of an exponent. For `Max` the disjunction gives the wrong zero, -0, and subtracting their difference, -0 too,
+    /// turns it into +0 and leaves everything else alone.
     pub(crate) fn extremum(&mut self, op: BinOp, dtype: DType) -> String {
         let t = c(dtype);
-        let (word, test, join) = if op == BinOp::Max { ("max", ">", "&") } else { ("min", "<", "|") };
         let uint = bits_type(dtype);
-        let (to, from) = (self.bits(dtype, uint), self.bits(uint, dtype));
+        let (u, to, from) = (c(uint), self.bits(dtype, uint), self.bits(uint, dtype));
+        let (word, sign, result) = match op == BinOp::Max {
+            true => ("max", ">", format!("{from}({to}(m) | d) - {from}(d)")),
+            false => ("min", "<", format!("{from}({to}(m) | {to}(n))")),
+        };
+        let difference =
+            if op == BinOp::Max { format!("  const {u} d = {to}(m) ^ {to}(n);\n") } else { String::new() };
         self.define(format!("tj_{word}_{t}"), |name| {
             format!(
                 "{t} {name}({t} a, {t} b) {{\n  \
-                   const {t} m = a {test} b ? a : b;\n  \
-                   const {t} e = a == b ? {from}({to}(a) {join} {to}(b)) : m;\n  \
-                   return a != a ? a : e;\n}}"
+                   const {t} m = a {sign} b ? a : b;\n  \
+                   const {t} n = b {sign} a ? b : a;\n\
+                   {difference}  \
+                   return {result};\n}}"
             )
         })
     }

@@ -5,7 +5,7 @@
 //! operation on that type; the half formats in particular are only stored, moved and cast.
 
 use tj_kernel::{BinOp, CmpOp, UnOp};
-use tj_tensor::DType;
+use tj_tensor::{DType, Scalar};
 
 use crate::helpers::{Helpers, bits_type};
 use crate::types::{ctype, is_half};
@@ -71,6 +71,20 @@ pub(crate) fn binary(h: &mut Helpers, op: BinOp, dtype: DType, a: &str, b: &str)
         | BinOp::Shl
         | BinOp::Sar
         | BinOp::Shr => return None,
+    })
+}
+
+/// `Max` or `Min` of `a` and a constant float: knowing its sign, one comparison is enough. `None` for NaN.
+pub(crate) fn clamp(op: BinOp, a: &str, constant: Scalar, literal: &str) -> Option<String> {
+    let (value, negative) = (constant.to_f64(), constant.to_f64().is_sign_negative());
+    // Where the operands are equal, `a` is the result, except that the constant may be the zero that wins.
+    let wins = value == 0.0 && (negative == (op == BinOp::Min));
+    Some(match op == BinOp::Max {
+        _ if value.is_nan() => return None,
+        true if wins => format!("{a} <= {literal} ? {literal} : {a}"),
+        true => format!("{literal} > {a} ? {literal} : {a}"),
+        false if wins => format!("{a} >= {literal} ? {literal} : {a}"),
+        false => format!("{literal} < {a} ? {literal} : {a}"),
     })
 }
 
@@ -153,5 +167,5 @@ fn wide(dtype: DType, a: &str) -> String {
 }
 
 fn is_literal(a: &str) -> bool {
-    a.starts_with(|c: char| c.is_ascii_digit() || c == '(')
+    a.starts_with(|c: char| c.is_ascii_digit()) || a.starts_with("(-")
 }

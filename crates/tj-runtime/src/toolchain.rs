@@ -133,9 +133,10 @@ impl Toolchain {
 
     /// Finds the compiler and opens the cache.
     pub fn new(options: ToolchainOptions) -> Result<Toolchain, ToolchainError> {
+        let compiler = Compiler::find(options.compiler.as_deref(), options.timeout)?;
         Ok(Toolchain {
-            compiler: Compiler::find(options.compiler.as_deref(), options.timeout)?,
-            flags: flags::flags(options.features),
+            flags: flags::flags(options.features, compiler.dialect()),
+            compiler,
             cache: Cache::open(&options.cache_dir),
             timeout: options.timeout,
             loaded: Mutex::default(),
@@ -147,6 +148,17 @@ impl Toolchain {
 
     /// Builds `source`, or finds what was built from it before. Every name in `kernels` is a function of the type
     /// [`KernelFn`](tj_kernel::abi::KernelFn) in it.
+    ///
+    /// ```
+    /// use tj_runtime::toolchain::{Toolchain, ToolchainError};
+    /// let text = "__attribute__((visibility(\"default\"))) int one(const void *a, long lo, long hi) { return 1; }";
+    /// match Toolchain::from_env() {
+    ///     Ok(toolchain) => assert!(toolchain.compile(text, &["one"])?.kernel("one").is_some()),
+    ///     Err(ToolchainError::NoCompiler { tried }) => eprintln!("no C compiler: {tried:?}"),
+    ///     Err(other) => return Err(other),
+    /// }
+    /// # Ok::<(), ToolchainError>(())
+    /// ```
     pub fn compile(&self, source: &str, kernels: &[&str]) -> Result<Arc<CLibrary>, ToolchainError> {
         let key = self.key(source, kernels);
         let slot = self.slot(key);

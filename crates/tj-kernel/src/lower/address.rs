@@ -41,7 +41,8 @@ impl Ctx<'_> {
         }
         let mut fixed = Dim::from(0);
         let mut moving: Vec<Value> = Vec::new();
-        let summands = dim.summands().expect("index expressions that overflow are refused when they are built");
+        let summands =
+            dim.summands().expect("index expressions that overflow are refused when they are built");
         for Summand { coeff, factors } in summands {
             let mut scale = Dim::from(coeff);
             let mut loops: Vec<Value> = Vec::new();
