@@ -17,6 +17,8 @@ pub mod interpret;
 pub mod plan;
 #[cfg(test)]
 mod sample;
+#[cfg(test)]
+mod scale;
 pub mod scheduler;
 mod simplify;
 pub mod substitute;
@@ -33,3 +35,8 @@ pub use scheduler::{
 };
 pub use text::{ParseError, parse, parse_fused};
 pub use verify::{Finding, Form, Rule, Unproven, debug_verify, debug_verify_fused, verify, verify_fused};
+
+/// The README's example, run as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -296,7 +296,10 @@ impl<'p> Symbols<'p> {
             match symbol.as_index() {
                 Some(d) if (d as usize) < indices => {}
                 Some(_) => {
-                    return Some(Problem { rule: Rule::Index, what: format!("{symbol} has no meaning here") });
+                    return Some(Problem {
+                        rule: Rule::Index,
+                        what: format!("{symbol} has no meaning here"),
+                    });
                 }
                 None => match self.0.get(&symbol) {
                     Some(&bounds) if bounds == symbol.bounds() => {}

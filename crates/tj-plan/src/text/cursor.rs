@@ -166,15 +166,13 @@ impl<'a> Cursor<'a> {
     pub fn size(&self, from: usize, to: usize, symbol: &dyn Fn(&str) -> Option<Symbol>) -> Parsed<Dim> {
         let text = &self.text[from..to];
         let lead = text.len() - text.trim_start().len();
-        Dim::parse(text.trim(), &mut |name| symbol(name)).map_err(|error| match error {
-            DimError::Parse { at, message, .. } => {
-                let expected = match message.strip_prefix("expected ") {
-                    Some(expected) => expected.to_owned(),
-                    None => format!("a size ({message})"),
-                };
-                self.error_at(from + lead + at, &expected)
+        Dim::parse(text.trim(), &mut |name| symbol(name)).map_err(|error| {
+            if let DimError::Parse { at, message, .. } = &error {
+                let expected = message.strip_prefix("expected ").map(str::to_owned);
+                let expected = expected.unwrap_or_else(|| format!("a size ({message})"));
+                return self.error_at(from + lead + at, &expected);
             }
-            error => self.error_at(from + lead, &format!("a size ({error})")),
+            self.error_at(from + lead, &format!("a size ({error})"))
         })
     }
 

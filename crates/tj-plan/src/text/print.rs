@@ -199,9 +199,9 @@ impl<'p> Body<'p> {
                 List(at).fmt(f)
             }
             Expr::Map { op, args } => {
-                match op {
-                    Op::Cast(to) => write!(f, "cast<{to}>")?,
-                    op => f.write_str(op.name())?,
+                f.write_str(op.name())?;
+                if let Op::Cast(to) = op {
+                    write!(f, "<{to}>")?;
                 }
                 f.write_str("(")?;
                 for (n, &arg) in args.iter().enumerate() {

@@ -149,11 +149,8 @@ impl<'p> Ctx<'p, '_> {
         };
         self.expect(id, node, result);
         // A cast works in what it has; the condition of a choice is `bool`, as the table has said already.
-        let combined = match op {
-            Op::Cast(_) => &[],
-            Op::Where => &dtypes[1..],
-            _ => &dtypes[..],
-        };
+        let choice = usize::from(op == Op::Where);
+        let combined = if let Op::Cast(_) = op { &[] } else { &dtypes[choice..] };
         if combined.iter().any(|&dtype| dtype != work) {
             self.say(id, Rule::Type, format!("{} on {dtypes:?} works in {work}", op.name()));
         }
