@@ -271,7 +271,10 @@ impl Dim {
         }
     }
 
-    fn weight(&self) -> u32 {
+    /// Its number of terms and atoms, counting shared ones each time they would be printed: what it costs to print
+    /// and to evaluate. At most [`MAX_WEIGHT`].
+    #[must_use]
+    pub fn weight(&self) -> u32 {
         match &self.0 {
             Repr::Poly(poly) => poly.weight,
             Repr::Const(_) | Repr::Symbol(_) | Repr::Poison(_) => 1,

@@ -141,6 +141,9 @@ pub fn fold_halves<T: Copy>(items: &mut [T], mut combine: impl FnMut(T, T) -> T)
 }
 
 impl Tree {
+    /// All of them.
+    pub const ALL: [Tree; 3] = [Tree::Row, Tree::Col, Tree::Contract];
+
     /// Name in every text.
     pub fn name(self) -> &'static str {
         match self {

@@ -9,14 +9,14 @@ use std::panic::Location;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use tj_tensor::{DType, Scalar, Tensor};
 
 use crate::dim::{Dim, Symbol};
 use crate::error::{Cause, IrError, shape_text};
 use crate::expr::{Expr, ExprArena, ExprId, Indices, Source, Tree};
-use crate::guard::Guard;
+use crate::guard::{Condition, Guard};
 use crate::lazy::{Kind, LazyTensor, Node, Shape};
 use crate::op::{Op, ReduceOp};
 
@@ -102,6 +102,8 @@ struct Ctx {
     names: IndexMap<Arc<str>, u32>,
     numbers: FxHashMap<Scalar, u32>,
     symbols: FxHashMap<Symbol, Symbol>,
+    /// Conditions of the guards so far: each is recorded once.
+    conditions: FxHashSet<Condition>,
 }
 
 impl Ctx {
@@ -127,7 +129,7 @@ impl Ctx {
             self.note_symbols(dim, node.location)?;
         }
         for guard in &node.guards {
-            if !self.trace.guards.iter().any(|known| known.condition == guard.condition) {
+            if self.conditions.insert(guard.condition.clone()) {
                 let (a, b) = guard.condition.sides();
                 self.note_symbols(a, node.location)?;
                 self.note_symbols(b, node.location)?;
@@ -157,7 +159,13 @@ impl Ctx {
                 let args: SmallVec<[ExprId; 3]> = args.collect();
                 self.trace.arena.map(*op, args)
             }
-            Kind::Move { arg, at, .. } => self.read(arg, at.clone()),
+            Kind::Move { arg, at, .. } => {
+                // The start of a slice may not be part of its size.
+                for dim in at {
+                    self.note_symbols(dim, node.location)?;
+                }
+                self.read(arg, at.clone())
+            }
             Kind::Reduce { op, arg, axis } => {
                 let index = Symbol::index(rank as u32);
                 let mut at: Indices = (0..rank).map(position).collect();
@@ -273,6 +281,7 @@ impl Ctx {
         if dim.is_const().is_some() {
             return Ok(());
         }
+        dim.check().map_err(|error| IrError::new(error.into(), location))?;
         for symbol in dim.symbols() {
             if symbol.as_index().is_some() {
                 continue;

@@ -6,7 +6,10 @@
 //! * an inlined query has no reduction and is not produced (a reduction is never computed twice);
 //! * every other query is in exactly one group, and reads only inputs, earlier groups and earlier queries of its
 //!   own group;
-//! * the queries of a group agree in their `outer` leading sizes, and read each other at the same outer position.
+//! * the queries of a group agree in their `outer` leading sizes, and read each other at the same outer position;
+//! * queries that share a kernel share an outer axis, along which tasks are cut, unless all are scalars; and all axes
+//!   but the last if a dense contraction heads the group, since a library call gives whole rows;
+//! * no composed index map outgrows the limits of a [`Dim`].
 //!
 //! So groups in order are a schedule, and contracting them can make no cycle.
 
@@ -14,12 +17,13 @@ use std::fmt;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use tj_ir::expr::Source;
-use tj_ir::{Dim, Expr, ExprArena, ExprId};
+use tj_ir::{Dim, Expr, ExprArena, ExprId, Tree};
 
+use crate::group::is_dense_contraction;
 use crate::plan::{Plan, Produces, Query, QueryId};
 use crate::scheduler::{Grouping, Reason};
 use crate::simplify::simplify_node;
-use crate::substitute::{Memo, ranges_of, substitute};
+use crate::substitute::{Memo, ranges_of, rename, substitute};
 
 /// A plan whose queries are grouped into kernels.
 #[derive(Clone, Debug)]
@@ -60,15 +64,23 @@ pub struct IllegalGrouping {
 pub fn fuse(plan: &Plan, grouping: &Grouping) -> Result<Fused, IllegalGrouping> {
     let illegal =
         |query: QueryId, problem: &dyn fmt::Display| IllegalGrouping { query, problem: problem.to_string() };
-    let inline = |id: QueryId| grouping.inline.get(id.index()).copied().unwrap_or(false);
+    let inline = |id: QueryId| grouping.inline[id.index()];
 
+    if grouping.inline.len() != plan.queries.len() {
+        let (found, wanted) = (grouping.inline.len(), plan.queries.len());
+        let problem = format!("{found} decisions about inlining for {wanted} queries");
+        return Err(illegal(QueryId(found.min(wanted) as u32), &problem));
+    }
+    let produced = plan.produced();
     let mut arena = ExprArena::new();
     let mut bodies: Vec<Option<ExprId>> = vec![None; plan.queries.len()];
     for id in plan.query_ids() {
-        if inline(id) && (plan.root_reduce(id).is_some() || plan.is_produced(id)) {
+        if inline(id) && (plan.root_reduce(id).is_some() || produced[id.index()]) {
             return Err(illegal(id, &"a reduction or a product is never written into its readers"));
         }
-        bodies[id.index()] = Some(write_in(plan, &mut arena, &bodies, id, &inline));
+        let body = write_in(plan, &mut arena, &bodies, id, &inline);
+        let body = body.ok_or_else(|| illegal(id, &"an index map composed by inlining is too large"))?;
+        bodies[id.index()] = Some(body);
     }
 
     // Groups give the new order.
@@ -119,16 +131,18 @@ pub fn fuse(plan: &Plan, grouping: &Grouping) -> Result<Fused, IllegalGrouping> 
     Ok(Fused { plan: fused, groups, reasons: grouping.reasons.clone() })
 }
 
-/// The body of `id` in the new arena (still with old names), with inlined reads replaced.
+/// The body of `id` in the new arena (still with old names), with inlined reads replaced. `None` if an index map
+/// outgrows the limits of a [`Dim`].
 fn write_in(
     plan: &Plan,
     arena: &mut ExprArena,
     bodies: &[Option<ExprId>],
     id: QueryId,
     inline: &dyn Fn(QueryId) -> bool,
-) -> ExprId {
+) -> Option<ExprId> {
     let query = plan.query(id);
     let root = plan.root_reduce(id);
+    let product = root.as_ref().and_then(|r| (r.tree == Tree::Contract).then_some(r.body));
     let ranges = ranges_of(&query.shape, root.as_ref().map(|r| (&r.index, &r.extent)));
     let mut memo = Memo::default();
     let mut new: FxHashMap<ExprId, ExprId> = FxHashMap::default();
@@ -138,50 +152,24 @@ fn write_in(
         let written = match node {
             Expr::Read { source: Source::Def(q), at } if inline(QueryId(*q)) => {
                 let body = bodies[*q as usize].expect("queries read earlier queries only");
-                substitute(arena, &mut memo, body, at, &ranges)
+                substitute(arena, &mut memo, body, at, &ranges)?
             }
             Expr::Read { .. } | Expr::Const(_) | Expr::Number(_) | Expr::Size(_) => {
                 arena.intern(node.clone(), dtype)
             }
             Expr::Map { .. } | Expr::Reduce { .. } => {
                 let node = node.map_children(|child| new[&child]);
-                simplify_node(arena, node, dtype)
+                // The product of a contraction stays, as `canonicalise` explains.
+                if Some(node_id) == product {
+                    arena.intern(node, dtype)
+                } else {
+                    simplify_node(arena, node, dtype)
+                }
             }
         };
         new.insert(node_id, written);
     }
-    new[&query.body]
-}
-
-/// Copies an expression into another arena, with queries renamed. `done` is shared by all calls of one plan.
-fn rename(
-    from: &ExprArena,
-    to: &mut ExprArena,
-    done: &mut FxHashMap<ExprId, ExprId>,
-    body: ExprId,
-    name: &dyn Fn(u32) -> u32,
-) -> ExprId {
-    let mut todo = vec![(body, false)];
-    while let Some((id, children_done)) = todo.pop() {
-        if done.contains_key(&id) {
-            continue;
-        }
-        let node = from.node(id);
-        if !children_done {
-            todo.push((id, true));
-            todo.extend(node.children().iter().map(|&child| (child, false)));
-            continue;
-        }
-        let node = match node {
-            Expr::Read { source: Source::Def(q), at } => {
-                Expr::Read { source: Source::Def(name(*q)), at: at.clone() }
-            }
-            node => node.map_children(|child| done[&child]),
-        };
-        let new = to.intern(node, from.dtype(id));
-        done.insert(id, new);
-    }
-    done[&body]
+    Some(new[&query.body])
 }
 
 fn check_groups(
@@ -200,11 +188,16 @@ fn check_groups(
     for id in fused.query_ids() {
         let old = order[id.index()];
         let own = group_of[id.index()];
-        let outer = grouping.groups[own].outer;
+        let group = &grouping.groups[own];
+        let outer = group.outer;
         let query = fused.query(id);
         if query.shape.len() < outer {
             let problem =
                 format!("its rank {} is less than the {outer} shared outer axes", query.shape.len());
+            return Err(IllegalGrouping { query: old, problem });
+        }
+        if outer == 0 && group.queries.len() > 1 && !query.shape.is_empty() {
+            let problem = "it shares a kernel with other queries, but no outer axis".to_string();
             return Err(IllegalGrouping { query: old, problem });
         }
         for (node, source) in fused.reads(id) {
@@ -231,6 +224,15 @@ fn check_groups(
     for decision in grouping.groups.iter().filter(|g| !g.queries.is_empty()) {
         let queries: Vec<QueryId> = decision.queries.iter().map(|id| new_id[id].0).collect();
         let first = &fused.query(queries[0]).shape;
+        if queries.len() > 1 && is_dense_contraction(fused, queries[0]) && decision.outer + 1 < first.len() {
+            let problem = format!(
+                "what follows a dense contraction of rank {} row by row shares {} outer axes, not {}",
+                first.len(),
+                first.len() - 1,
+                decision.outer
+            );
+            return Err(IllegalGrouping { query: order[queries[0].index()], problem });
+        }
         for &id in &queries[1..] {
             if fused.query(id).shape[..decision.outer] != first[..decision.outer] {
                 let problem = "its outer sizes differ from those of its group".to_string();
@@ -242,3 +244,6 @@ fn check_groups(
     }
     Ok(groups)
 }
+
+#[cfg(test)]
+mod tests;

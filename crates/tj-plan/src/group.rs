@@ -7,11 +7,13 @@
 //!    loops is evaluated outside of them, so a value for each row costs nothing in a matrix.
 //! 3. A query with several readers is written into all of them if it costs at most [`CHEAP`] and reads at most one
 //!    tensor of its own size.
-//! 4. An expression never grows beyond [`MAX_NODES`], so that code stays bounded for any program.
+//! 4. An expression never grows beyond [`MAX_NODES`], so that code stays bounded for any program, and no index map
+//!    beyond [`MAX_MAP`].
 //!
 //! **Phase B, grouping.** Queries in program order. A query may join the group of its latest producer (never an
 //! earlier one, so that groups in order are a schedule) if both share at least one outer axis and read each other
-//! at the same outer position. A dense contraction starts a group; what follows it row by row joins.
+//! at the same outer position. A dense contraction starts a group; what follows it row by row joins, where a row is
+//! its last axis.
 //!
 //! Linear in the plan: each query looks at its own reads.
 
@@ -21,6 +23,7 @@ use rustc_hash::FxHashSet;
 use tj_ir::expr::Source;
 use tj_ir::{Dim, Expr, ExprId, Op, Tree};
 
+use crate::canonicalise::{MAX_MAP, weight};
 use crate::plan::{Plan, QueryId};
 use crate::scheduler::{GroupDecision, Grouping, Reason, Sizes};
 
@@ -92,6 +95,9 @@ fn decide_inlining(
     reasons: &mut Vec<Reason>,
 ) -> (Vec<bool>, Vec<usize>) {
     let mut inline = vec![false; plan.queries.len()];
+    let produced = plan.produced();
+    // Weight of the heaviest index map of each expression, an upper bound once producers are written in.
+    let mut maps: Vec<u32> = plan.query_ids().map(|id| own_map(plan, id)).collect();
     // Cost and size of each expression once its inlined producers are written in.
     let mut whole: Vec<(u32, usize)> = plan.query_ids().map(|id| own_cost(plan, id)).collect();
     let mut large_reads: Vec<usize> = plan.query_ids().map(|id| own_large_reads(plan, sizes, id)).collect();
@@ -100,7 +106,7 @@ fn decide_inlining(
         let (cost, nodes) = whole[id.index()];
         let query = plan.query(id);
         let mut say = |rule, detail: String| reasons.push(Reason { query: id, rule, detail });
-        if plan.root_reduce(id).is_some() || plan.is_produced(id) {
+        if plan.root_reduce(id).is_some() || produced[id.index()] {
             continue;
         }
         let readers: Vec<(QueryId, &Edge)> =
@@ -113,6 +119,12 @@ fn decide_inlining(
             readers.iter().map(|(r, _)| (r, whole[r.index()].1 + nodes)).find(|(_, n)| *n > MAX_NODES)
         {
             say("stored", format!("the expression would have {too_large} nodes, more than {MAX_NODES}"));
+            continue;
+        }
+        let own = maps[id.index()];
+        let read_at = readers.iter().map(|(_, edge)| weight(&edge.at)).max().unwrap_or(1);
+        if own > 1 && read_at > 1 && own * read_at > MAX_MAP {
+            say("stored", format!("an index map would have {} parts, more than {MAX_MAP}", own * read_at));
             continue;
         }
         let elements = sizes.count(&query.shape);
@@ -133,13 +145,25 @@ fn decide_inlining(
             format!("{} readers, cost {cost}, extra {:.0}, saved {saved:.0}", readers.len(), extra.max(0.0)),
         );
         inline[id.index()] = true;
-        for (reader, _) in readers {
+        for (reader, edge) in readers {
             let w = &mut whole[reader.index()];
             *w = (w.0.saturating_add(cost), w.1 + nodes);
             large_reads[reader.index()] += large_reads[id.index()];
+            maps[reader.index()] = maps[reader.index()].max(own * weight(&edge.at));
         }
     }
     (inline, whole.into_iter().map(|(_, nodes)| nodes).collect())
+}
+
+/// Weight of the heaviest index map in a query's own expression.
+fn own_map(plan: &Plan, id: QueryId) -> u32 {
+    let nodes = plan.arena.reachable(&[plan.query(id).body]);
+    let weights = nodes.into_iter().map(|node| match plan.arena.node(node) {
+        Expr::Read { at, .. } => weight(at),
+        Expr::Size(dim) => dim.weight(),
+        Expr::Const(_) | Expr::Number(_) | Expr::Map { .. } | Expr::Reduce { .. } => 1,
+    });
+    weights.max().unwrap_or(1)
 }
 
 /// How many tensors at least as large as the query its expression reads.
@@ -258,11 +282,14 @@ fn shared_outer(
             }
         }
     }
-    let head = group.queries[0];
-    if is_dense_contraction(plan, head) {
-        // Rows of the product are the finest unit that a library call gives.
-        outer = outer.min(first.len().saturating_sub(1));
+    if is_dense_contraction(plan, group.queries[0]) {
+        // A library call gives whole rows, no less and no more.
+        let rows = first.len().saturating_sub(1);
+        return (outer >= rows && rows > 0).then_some(rows);
     }
     let scalars = first.is_empty() && shape.is_empty();
     (outer > 0 || scalars).then_some(outer)
 }
+
+#[cfg(test)]
+mod tests;

@@ -78,7 +78,11 @@ pub fn interpret(
         let values = compute(plan, id, &sources, value)?;
         sources.insert(Source::Def(id.0), values);
     }
-    plan.produces.0.iter().map(|source| to_tensor(plan.dtype_of(*source), &sources[source])).collect()
+    let tensor = |source: &Source| {
+        let values = &sources[source];
+        Ok(tensor_of(plan.dtype_of(*source), &values.shape, &values.items)?)
+    };
+    plan.produces.0.iter().map(tensor).collect()
 }
 
 fn concrete(shape: &[Dim], value: &dyn Fn(&Symbol) -> Option<i64>) -> Result<Vec<usize>, DimError> {
@@ -112,13 +116,14 @@ fn advance(at: &mut [usize], shape: &[usize]) -> bool {
     false
 }
 
-fn to_tensor(dtype: DType, values: &Values) -> Result<Tensor, InterpretError> {
+/// A row-major tensor of scalars of this dtype.
+pub(crate) fn tensor_of(dtype: DType, shape: &[usize], items: &[Scalar]) -> Result<Tensor, TensorError> {
     let width = dtype.size();
-    let mut buffer = Buffer::zeroed(values.items.len() * width)?;
-    for (bytes, item) in buffer.as_bytes_mut().chunks_exact_mut(width).zip(&values.items) {
+    let mut buffer = Buffer::zeroed(items.len() * width)?;
+    for (bytes, item) in buffer.as_bytes_mut().chunks_exact_mut(width).zip(items) {
         bytes.copy_from_slice(&item.bits().to_le_bytes()[..width]);
     }
-    Ok(Tensor::from_buffer(dtype, &values.shape, buffer)?)
+    Tensor::from_buffer(dtype, shape, buffer)
 }
 
 /// An index expression, with the frequent cases at hand.
@@ -359,3 +364,6 @@ impl Contraction {
         self.total.unwrap_or(self.zero)
     }
 }
+
+#[cfg(test)]
+mod tests;

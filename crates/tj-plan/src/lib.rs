@@ -1,11 +1,12 @@
 //! Plans of tensor queries.
 //!
-//! What this layer knows: a program as queries in order ([`plan`]), their canonical form ([`canonicalise`]), what a
-//! scheduler decides ([`scheduler`], [`group`]), and how a decision is applied and proven ([`fuse`]). Its interpreter
-//! ([`interpret`]) is the oracle of every test. What it must never know: loops, buffers, formats, code.
+//! What this layer knows: a program as queries in order ([`plan`]) with a text form ([`text`]) and a verifier
+//! ([`verify`](mod@verify)), their canonical form ([`canonicalise`](mod@canonicalise)), what a scheduler decides
+//! ([`scheduler`], [`group`]), and how a decision is applied and proven ([`fuse`](mod@fuse)). Its interpreter
+//! ([`interpret`](mod@interpret)) is the oracle of every test. What it must never know: loops, buffers, formats, code.
 //!
-//! Modules in reading order: `plan`, `canonicalise` (with `simplify` and `substitute`), `scheduler`, `group`, `fuse`,
-//! `interpret`.
+//! Modules in reading order: `plan`, `text`, `verify`, `canonicalise` (with `simplify` and `substitute`),
+//! `scheduler`, `group`, `fuse`, `interpret`.
 
 #![forbid(unsafe_code)]
 
@@ -14,10 +15,15 @@ pub mod fuse;
 pub mod group;
 pub mod interpret;
 pub mod plan;
+#[cfg(test)]
+mod sample;
+#[cfg(test)]
+mod scale;
 pub mod scheduler;
 mod simplify;
 pub mod substitute;
-mod text;
+pub mod text;
+pub mod verify;
 
 pub use canonicalise::canonicalise;
 pub use fuse::{Fused, Group, IllegalGrouping, fuse};
@@ -27,3 +33,10 @@ pub use scheduler::{
     DefaultScheduler, Engine, GroupDecision, Grouping, InterpretKernel, InterpretPlan, Reason, Scheduler,
     Sizes, Unfused,
 };
+pub use text::{ParseError, parse, parse_fused};
+pub use verify::{Finding, Form, Rule, Unproven, debug_verify, debug_verify_fused, verify, verify_fused};
+
+/// The README's example, run as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,11 +1,12 @@
 //! Plans: named queries in order, what they read, and what the plan produces.
 //!
-//! **Forms.** The same nodes go through these forms; `verify` checks each.
+//! **Forms.** The same nodes go through these forms; [`verify`](mod@crate::verify) checks each.
 //!
-//! 1. *traced*: one query an operator; a query may be a pure move.
-//! 2. *canonical*: no move is left but as an output, no two queries are equal, none is dead, expressions are
-//!    simplified, a reduction stands only at the root of a query.
-//! 3. *fused*: canonical, and each query is what one loop nest of a kernel computes (`Fused`).
+//! 1. *traced*: one query an operator; a query may be a pure move. A reduction stands only at the root of a query.
+//! 2. *canonical*: no move is left but as an output or where index maps would grow too large, no two queries are
+//!    equal, none is dead, expressions are simplified.
+//! 3. *fused*: expressions are written into each other, and queries are laid into the groups that become kernels
+//!    ([`Fused`](crate::Fused)).
 
 use std::fmt;
 use std::panic::Location;
@@ -163,8 +164,29 @@ impl Plan {
         reads.collect()
     }
 
-    /// Whether a query is asked for.
-    pub fn is_produced(&self, id: QueryId) -> bool {
-        self.produces.0.contains(&Source::Def(id.0))
+    /// For each query, whether it is asked for.
+    pub fn produced(&self) -> Vec<bool> {
+        let mut produced = vec![false; self.queries.len()];
+        for source in &self.produces.0 {
+            if let Source::Def(q) = source {
+                produced[*q as usize] = true;
+            }
+        }
+        produced
+    }
+
+    /// For each query, whether it is asked for or what is asked for depends on it.
+    pub fn live(&self) -> Vec<bool> {
+        let mut live = self.produced();
+        for id in self.query_ids().rev() {
+            if live[id.index()] {
+                for (_, source) in self.reads(id) {
+                    if let Source::Def(q) = source {
+                        live[q as usize] = true;
+                    }
+                }
+            }
+        }
+        live
     }
 }

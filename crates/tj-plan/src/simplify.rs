@@ -95,3 +95,6 @@ fn merge_casts(arena: &mut ExprArena, a: ExprId, to: DType) -> Option<ExprId> {
     // From a wider float back to a narrower number rounds once either way, since the first cast is exact.
     lossless.then(|| arena.cast(from, to))
 }
+
+#[cfg(test)]
+mod tests;

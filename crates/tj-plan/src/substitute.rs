@@ -7,7 +7,7 @@
 
 use rustc_hash::FxHashMap;
 use tj_ir::dim::Ranges;
-use tj_ir::expr::Indices;
+use tj_ir::expr::{Indices, Source};
 use tj_ir::{Dim, Expr, ExprArena, ExprId};
 
 /// Whether an index map is `i0, i1, ..`.
@@ -42,7 +42,8 @@ pub struct Memo {
     done: FxHashMap<(ExprId, Indices), ExprId>,
 }
 
-/// `body` with `at[d]` for index `d`, under the ranges of the query that reads it. `body` has no reduction.
+/// `body` with `at[d]` for index `d`, under the ranges of the query that reads it. `body` has no reduction. `None` if
+/// an index map outgrows the limits of a [`Dim`].
 ///
 /// # Panics
 /// On a reduction: only a broken pass inlines one.
@@ -52,12 +53,12 @@ pub fn substitute(
     body: ExprId,
     at: &Indices,
     ranges: &Ranges,
-) -> ExprId {
+) -> Option<ExprId> {
     if is_identity(at) {
-        return body;
+        return Some(body);
     }
     if let Some(&known) = memo.done.get(&(body, at.clone())) {
-        return known;
+        return Some(known);
     }
     let mut new: FxHashMap<ExprId, ExprId> = FxHashMap::default();
     for id in arena.reachable(&[body]) {
@@ -67,9 +68,16 @@ pub fn substitute(
                 new.insert(id, id);
                 continue;
             }
-            Expr::Size(dim) => Expr::Size(compose(dim, at, ranges)),
+            Expr::Size(dim) => {
+                let dim = compose(dim, at, ranges);
+                dim.check().ok()?;
+                Expr::Size(dim)
+            }
             Expr::Read { source, at: inner } => {
-                let inner = inner.iter().map(|dim| compose(dim, at, ranges)).collect();
+                let inner: Indices = inner.iter().map(|dim| compose(dim, at, ranges)).collect();
+                if inner.iter().any(|dim| dim.check().is_err()) {
+                    return None;
+                }
                 Expr::Read { source: *source, at: inner }
             }
             node @ Expr::Map { .. } => node.map_children(|child| new[&child]),
@@ -79,5 +87,41 @@ pub fn substitute(
     }
     let result = new[&body];
     memo.done.insert((body, at.clone()), result);
-    result
+    Some(result)
+}
+
+/// Copies an expression into another arena, with queries renamed. `done` is shared by all calls for one plan.
+pub(crate) fn rename(
+    from: &ExprArena,
+    to: &mut ExprArena,
+    done: &mut FxHashMap<ExprId, ExprId>,
+    body: ExprId,
+    name: &dyn Fn(u32) -> u32,
+) -> ExprId {
+    let mut todo = vec![(body, false)];
+    while let Some((id, children_done)) = todo.pop() {
+        if done.contains_key(&id) {
+            continue;
+        }
+        let node = from.node(id);
+        if !children_done {
+            todo.push((id, true));
+            todo.extend(node.children().iter().map(|&child| (child, false)));
+            continue;
+        }
+        let node = match node {
+            Expr::Read { source: Source::Def(q), at } => {
+                Expr::Read { source: Source::Def(name(*q)), at: at.clone() }
+            }
+            node @ (Expr::Const(_)
+            | Expr::Number(_)
+            | Expr::Size(_)
+            | Expr::Read { source: Source::Input(_), .. }
+            | Expr::Map { .. }
+            | Expr::Reduce { .. }) => node.map_children(|child| done[&child]),
+        };
+        let new = to.intern(node, from.dtype(id));
+        done.insert(id, new);
+    }
+    done[&body]
 }

@@ -1,66 +1,69 @@
-//! Plans as text.
+//! The text form of plans: a printer and the parser that reads it back.
+//!
+//! ```text
+//! size N in 0..=4096
+//! input x: f32[N, 64]
+//! input in1: f32[64] data
+//! number n0: f32 = 2.5f32
+//! q0 matmul: f32[N] = sum<contract>(i1 < 64: mul(x[i0, i1], in1[i1]))
+//! q1 sub: f32[N] {
+//!   e0 = mul(q0[i0], n0)
+//!   sub(mul(e0, e0), e0)
+//! }
+//! guard 1 <= N because of max: it is undefined over axis 0 of size 0
+//! produces q1, x
+//! group outer 1: q0 local, q1
+//! ```
+//!
+//! A query is its name, a word that says where it comes from, its type and its expression. An expression is one
+//! line; a part of it gets a name and a line of its own if it is used more than once, nests deeper than [`MAX_NEST`]
+//! or has more than [`MAX_INLINE`] nodes, so that the text is linear in the plan, and neither printer nor parser
+//! recurses further than that. `size(..)` is a size as a number, `n0` a number that the program receives. Bounds of
+//! sizes are left out where they are the default. Groups belong to the text of a [`Fused`] plan only.
+//!
+//! Names and numbers of parts follow the structure of the plan and nothing else: printing, parsing and printing
+//! again gives the same text. Three things do not survive the trip: hints of sizes; locations (what is parsed is
+//! located where [`parse`] was called); and the data of unnamed inputs, which are parsed as inputs without name and
+//! without data.
+//!
+//! Comments run from `//` to the end of the line, line ends are spaces, except that a size, a guard and what is
+//! produced each stand on one line.
 
-use std::fmt;
+mod cursor;
+mod parse;
+mod print;
 
-use tj_ir::expr::Source;
-use tj_ir::{Expr, ExprId, shape_text};
+use std::str::FromStr;
 
-use crate::plan::{Plan, QueryId};
+pub use cursor::ParseError;
+pub use parse::{parse, parse_fused};
 
-impl Plan {
-    fn source_text(&self, source: Source) -> String {
-        match source {
-            Source::Input(i) => {
-                let name = self.inputs[i as usize].name.as_deref();
-                name.map_or_else(|| format!("in{i}"), str::to_string)
-            }
-            Source::Def(q) => QueryId(q).to_string(),
-        }
-    }
+#[cfg(doc)]
+use crate::fuse::Fused;
 
-    fn node_text(&self, id: ExprId, name: &dyn Fn(ExprId) -> String) -> String {
-        match self.arena.node(id) {
-            Expr::Const(c) => c.to_string(),
-            Expr::Number(n) => format!("number {n}"),
-            Expr::Size(dim) => format!("size({dim})"),
-            Expr::Read { source, at } => format!("{}{}", self.source_text(*source), shape_text(at)),
-            Expr::Map { op, args } => {
-                let args: Vec<String> = args.iter().map(|&a| name(a)).collect();
-                let word = match op {
-                    tj_ir::Op::Cast(to) => format!("cast<{to}>"),
-                    op => op.name().to_string(),
-                };
-                format!("{word}({})", args.join(", "))
-            }
-            Expr::Reduce { op, tree, index, extent, body } => {
-                format!("{}<{}>({index} < {extent}: {})", op.name(), tree.name(), name(*body))
-            }
-        }
-    }
+/// An expression nests at most this deep on one line.
+pub const MAX_NEST: usize = 8;
+
+/// A part of a line has at most this many nodes.
+pub const MAX_INLINE: usize = 16;
+
+/// Whether a name of an input can stand in a text without quotes: an identifier that names no query and no unnamed
+/// input.
+fn is_bare_input(name: &str) -> bool {
+    is_bare(name) && number_after::<u32>(name, "q").is_none() && number_after::<u32>(name, "in").is_none()
 }
 
-impl fmt::Display for Plan {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (position, input) in self.inputs.iter().enumerate() {
-            let source = Source::Input(position as u32);
-            writeln!(f, "input {}: {}{}", self.source_text(source), input.dtype, shape_text(&input.shape))?;
-        }
-        for (n, value) in self.numbers.iter().enumerate() {
-            writeln!(f, "number {n} = {value}")?;
-        }
-        for id in self.query_ids() {
-            let query = self.query(id);
-            writeln!(f, "query {id} {}: {}{}", query.word, query.dtype, shape_text(&query.shape))?;
-            let nodes = self.arena.reachable(&[query.body]);
-            for &node in &nodes {
-                let text = self.node_text(node, &|id| format!("{id}"));
-                writeln!(f, "  {node} = {text}")?;
-            }
-        }
-        for guard in &self.guards {
-            writeln!(f, "guard {guard}")?;
-        }
-        let outputs: Vec<String> = self.produces.0.iter().map(|&s| self.source_text(s)).collect();
-        writeln!(f, "produces {}", outputs.join(", "))
-    }
+/// Whether a word can stand in a text without quotes.
+fn is_bare(word: &str) -> bool {
+    word.starts_with(|c: char| c == '_' || c.is_ascii_alphabetic())
+        && word.chars().all(|c| c == '_' || c.is_ascii_alphanumeric())
 }
+
+/// The number in a word like `q12`.
+fn number_after<T: FromStr>(word: &str, prefix: &str) -> Option<T> {
+    let digits = word.strip_prefix(prefix)?;
+    digits.bytes().all(|b| b.is_ascii_digit()).then(|| digits.parse().ok())?
+}
+
+#[cfg(test)]
+mod tests;

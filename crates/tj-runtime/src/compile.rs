@@ -10,7 +10,7 @@ use tj_ir::LazyTensor;
 use tj_ir::trace::trace;
 use tj_kernel::verify::{BoundGuard, verify};
 use tj_kernel::{Lowered, lower};
-use tj_plan::{Engine, Plan, Sizes, canonicalise, fuse};
+use tj_plan::{Engine, Form, Plan, Sizes, canonicalise, debug_verify, debug_verify_fused, fuse};
 
 use crate::code::Code;
 use crate::error::Error;
@@ -29,14 +29,17 @@ pub(crate) fn compile(
     let mut clock = Clock::new(observer);
 
     let traced = Plan::from_trace(trace(&options.inputs, outputs)?);
+    debug_verify("trace", &traced, Form::Traced);
     clock.done(Stage::Trace, &|| explain::plan(&traced));
 
     let plan = canonicalise(&traced);
+    debug_verify("canonicalise", &plan, Form::Canonical);
     clock.done(Stage::Plan, &|| explain::plan(&plan));
 
     let grouping = scheduler.group(&plan, &Sizes);
     let fused = fuse(&plan, &grouping)
         .map_err(|cause| Error::Scheduler { scheduler: scheduler.name().to_string(), cause })?;
+    debug_verify_fused("fuse", &fused);
     clock.done(Stage::Fuse, &|| explain::fused(&fused));
 
     let kernels = match scheduler.engine() {

@@ -90,3 +90,34 @@ fn a_million_operations_drop_and_print() {
     assert_eq!(program.numbers.len(), 1);
     drop(y);
 }
+
+/// A condition that several operators need is recorded once, with the first of them.
+#[test]
+fn equal_guards_are_recorded_once() {
+    let (n, m) = (Dim::new("N", ..).unwrap(), Dim::new("M", ..).unwrap());
+    let a = input("a", DType::F32, [n]).unwrap();
+    let b = input("b", DType::F32, [m]).unwrap();
+    let program = trace(&[], &[(&a + &b) * (&a - &b), &b + &a]).unwrap();
+    let guards: Vec<String> = program.guards.iter().map(ToString::to_string).collect();
+    assert_eq!(guards, ["N == M because of add of [N] and [M]", "M == N because of add of [M] and [N]"]);
+}
+
+/// The start of a slice is a size of the program, though no shape says so.
+#[test]
+fn sizes_that_are_only_positions_are_found() {
+    let k = Dim::new("K", 0..=5).unwrap();
+    let part = At::Slice { start: Some(k.clone()), stop: Some(&k + 1), step: 1 };
+    let slice = x(&[10]).index([part]);
+    assert_eq!(slice.shape(), [Dim::from(1)]);
+    let program = trace(&[], &[slice]).unwrap();
+    assert_eq!(program.symbols.iter().map(ToString::to_string).collect::<Vec<_>>(), ["K"]);
+}
+
+#[test]
+fn sizes_that_overflow_are_mistakes() {
+    let n = Dim::new("N", ..).unwrap();
+    let huge = x(&[3]).sum(()).broadcast_to(&[&n * i64::MAX * 2]);
+    let error = trace(&[], &[huge.sum(())]).unwrap_err();
+    assert!(error.to_string().contains("does not fit in 64 bits"), "{error}");
+    assert!(error.location.file().ends_with("tests.rs"), "{error}");
+}
