@@ -7,10 +7,11 @@
 //! and odd sizes are frequent. The same seed and options give the same sample on every machine.
 //!
 //! Shapes of kernels (`shapes.rs`) mirror what lowering makes: elementwise lanes loops, rows reduced by lane variables
-//! and folds, columns reduced inside lanes, scratch rows, gathers, cursors in `While`, triangles, small `Gemm`s.
-//! What they compute is a random DAG (`expr.rs`).
+//! and folds, columns reduced inside lanes, scratch rows, gathers, cursors in `While`, triangles, small `Gemm`s. Where
+//! they read and write is in `places.rs`; what they compute is a random DAG (`expr.rs`).
 
 mod expr;
+mod places;
 mod shapes;
 
 use std::ops::Range;

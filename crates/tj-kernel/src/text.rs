@@ -22,37 +22,31 @@
 //! trip unchanged; a text may also describe one that does not, which is what the verifier's tests do. Bounds of
 //! symbols are part of the text where they differ from the default; hints are not.
 //!
-//! Comments run from `//` to the end of the line. Statements end where they are complete: line ends are spaces.
+//! Comments run from `//` to the end of the line. Statements end where they are complete, and line ends are spaces,
+//! except that a size stands on one line with what it belongs to.
 
+mod cursor;
 mod parse;
 mod print;
 
-pub use parse::{ParseError, parse};
+pub use cursor::ParseError;
+pub use parse::parse;
 
-use crate::ir::{Access, BinOp, CmpOp, UnOp};
+use crate::ir::Access;
 
-/// Gives an enum the list of its variants and their words in texts.
-macro_rules! words {
-    ($type:ident, $n:literal: $($variant:ident $word:literal)*) => {
-        impl $type {
-            /// All of them, in the order of declaration.
-            pub const ALL: [$type; $n] = [$($type::$variant),*];
+impl Access {
+    /// All of them, in the order of declaration.
+    pub const ALL: [Access; 3] = [Access::Read, Access::Write, Access::Scratch];
 
-            /// The word in texts.
-            pub fn name(self) -> &'static str {
-                match self {
-                    $($type::$variant => $word,)*
-                }
-            }
+    /// The word in texts.
+    pub fn name(self) -> &'static str {
+        match self {
+            Access::Read => "read",
+            Access::Write => "write",
+            Access::Scratch => "scratch",
         }
-    };
+    }
 }
-
-words!(UnOp, 5: Neg "neg" Abs "abs" Sqrt "sqrt" Floor "floor" Not "not");
-words!(BinOp, 14: Add "add" Sub "sub" Mul "mul" Div "div" FloorDiv "floordiv" Mod "mod" Max "max" Min "min"
-    And "and" Or "or" Xor "xor" Shl "shl" Sar "sar" Shr "shr");
-words!(CmpOp, 6: Eq "eq" Ne "ne" Lt "lt" Le "le" Gt "gt" Ge "ge");
-words!(Access, 3: Read "read" Write "write" Scratch "scratch");
 
 /// Whether a name can stand in a text without quotes.
 fn is_bare(name: &str) -> bool {

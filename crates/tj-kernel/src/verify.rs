@@ -148,7 +148,7 @@ impl fmt::Display for BoundGuard {
 ///     }".parse()?;
 /// let guards = tj_kernel::verify(&kernel).unwrap();
 /// assert_eq!(guards.len(), 1); // the load is proved, the store is not
-/// assert_eq!(guards[0].to_string(), "kernel shift: K..=N + K - 1 of buffer y inside 0..N if N > 0");
+/// assert_eq!(guards[0].to_string(), "kernel shift: K..=K + N - 1 of buffer y inside 0..N if N > 0");
 /// # Ok::<(), tj_kernel::ParseError>(())
 /// ```
 pub fn verify(kernel: &Kernel) -> Result<Vec<BoundGuard>, Vec<Finding>> {

@@ -126,6 +126,7 @@ impl fmt::Debug for Buffer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{DType, Tensor};
 
     #[test]
     fn ours_are_aligned_and_zero() {
@@ -145,6 +146,17 @@ mod tests {
         assert_eq!(buffer.as_bytes().as_ptr() as usize, address);
         buffer.as_bytes_mut()[1] = 1;
         assert_eq!(buffer.as_bytes(), [1, 1]);
+    }
+
+    #[test]
+    fn a_tensor_wants_its_alignment() {
+        let mut buffer = Buffer::zeroed(24).unwrap();
+        if let Storage::Aligned { start, len, .. } = &mut buffer.storage {
+            (*start, *len) = (*start + 4, 16);
+        }
+        let address = buffer.as_bytes().as_ptr() as usize;
+        let error = Tensor::from_buffer(DType::F64, [2], buffer).unwrap_err();
+        assert_eq!(error, TensorError::Misaligned { address, dtype: DType::F64 });
     }
 
     #[test]

@@ -4,8 +4,16 @@
 //! O(1) views over shared storage. It must never know of expressions: nothing here is lazy or symbolic.
 //!
 //! In reading order: [`dtype`](DType), [`scalar`](Scalar), [`element`](Element) (what the two have to do with Rust
-//! types, and every cast), [`format`](Format), [`buffer`](Buffer), [`tensor`](Tensor) with `view`, `read` and
-//! `print`, and [`error`](TensorError).
+//! types, and every cast), [`format`](Format), [`buffer`](Buffer), [`tensor`](Tensor) with `shape`, `view`, `read` and
+//! `walk`, `print`, `interop` with ndarray behind the feature of that name, and [`error`](TensorError).
+
+//! ```
+//! use tj_tensor::{DType, SliceSpec, Tensor};
+//! let x = Tensor::arange(12)?.reshape([3, 4])?;
+//! let odd_columns = x.slice(1, SliceSpec { start: Some(1), stop: None, step: 2 })?.cast(DType::F32)?;
+//! assert_eq!(odd_columns.to_string(), "[[ 1.  3.]\n [ 5.  7.]\n [ 9. 11.]]");
+//! # Ok::<(), tj_tensor::TensorError>(())
+//! ```
 
 #![forbid(unsafe_code)]
 
@@ -20,8 +28,13 @@ mod buffer;
 
 mod print;
 mod read;
+mod shape;
 mod tensor;
 mod view;
+mod walk;
+
+#[cfg(feature = "ndarray")]
+mod interop;
 
 mod error;
 
@@ -36,3 +49,8 @@ pub use view::SliceSpec;
 
 pub use half::{bf16, f16};
 pub use num_complex::Complex;
+
+/// The README's example, run as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

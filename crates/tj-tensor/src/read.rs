@@ -1,11 +1,8 @@
 //! Reading elements, copying and comparing.
-//!
-//! Whatever visits all elements does so in *runs*: neighbouring dimensions that are evenly spaced are first merged,
-//! then the innermost one that remains is a run of elements a constant distance apart. A contiguous tensor is a
-//! single run, and is copied as one slice.
 
 use crate::element::private::Raw;
-use crate::tensor::{Axis, List, row_major_axes};
+use crate::shape::{Axis, checked_count, row_major_axes};
+use crate::walk::{Positions, copy_strided, for_each_run, strided};
 use crate::{Buffer, DType, Element, Scalar, Tensor, TensorError, with_dtype};
 
 impl Tensor {
@@ -42,7 +39,7 @@ impl Tensor {
         let bytes = count * T::DTYPE.size();
         values.try_reserve_exact(count).map_err(|_| TensorError::OutOfMemory { bytes })?;
         let stored = self.values.stored::<T>();
-        self.for_each_run(|start, len, stride| match stride {
+        for_each_run(&self.axes(), self.offset, |start, len, stride| match stride {
             1 => values.extend(stored[start..start + len].iter().map(|&x| T::load(x))),
             _ => values.extend(strided(start, len, stride).map(|p| T::load(stored[p]))),
         });
@@ -99,6 +96,11 @@ impl Tensor {
         if self.dtype != other.dtype || self.shape != other.shape {
             return false;
         }
+        if let (Some(left), Some(right)) = (self.as_bytes(), other.as_bytes())
+            && left == right
+        {
+            return true;
+        }
         // Where both repeat, one look is enough; otherwise a broadcast of nothing much could take forever.
         let (mut a, mut b) = (self.axes(), other.axes());
         for (x, y) in a.iter_mut().zip(b.iter_mut()) {
@@ -119,101 +121,18 @@ impl Tensor {
         with_dtype!(self.dtype, T => T::load(self.values.stored::<T>()[position]).into_scalar())
     }
 
-    fn expect_dtype(&self, expected: DType) -> Result<(), TensorError> {
+    pub(crate) fn expect_dtype(&self, expected: DType) -> Result<(), TensorError> {
         if expected == self.dtype { Ok(()) } else { Err(TensorError::DType { expected, found: self.dtype }) }
     }
 
     /// A row-major copy, element by element through a cast, which is nothing when the types are the same.
     fn convert<T: Element, U: Element>(&self) -> Result<Buffer, TensorError> {
-        let count = crate::tensor::checked_count(&self.shape, U::DTYPE)?;
+        let count = checked_count(&self.shape, U::DTYPE)?;
         let mut buffer = Buffer::zeroed(count * U::DTYPE.size())?;
-        let from = self.values.stored::<T>();
         let to = buffer.stored_mut::<U>();
-        let mut done = 0;
-        self.for_each_run(|start, len, stride| {
-            let run = &mut to[done..done + len];
-            done += len;
-            match stride {
-                1 => {
-                    run.iter_mut().zip(&from[start..start + len]).for_each(|(y, &x)| *y = convert::<T, U>(x))
-                }
-                0 => run.fill(convert::<T, U>(from[start])),
-                _ => run
-                    .iter_mut()
-                    .zip(strided(start, len, stride))
-                    .for_each(|(y, p)| *y = convert::<T, U>(from[p])),
-            }
-        });
+        copy_strided(&self.axes(), self.offset, self.values.stored::<T>(), to, convert::<T, U>);
         Ok(buffer)
     }
-
-    /// Calls `f(start, len, stride)` for runs that together are all elements in row-major order.
-    fn for_each_run(&self, mut f: impl FnMut(usize, usize, isize)) {
-        let mut axes = merged(&self.axes());
-        let inner = axes.pop().unwrap_or(Axis { extent: 1, stride: 1 });
-        if inner.extent > 0 {
-            Positions::new(axes, self.offset).for_each(|start| f(start, inner.extent, inner.stride));
-        }
-    }
-}
-
-/// Storage positions in row-major order of the coordinates.
-pub(crate) struct Positions {
-    axes: List<Axis>,
-    coordinates: List<usize>,
-    next: Option<usize>,
-}
-
-impl Positions {
-    fn new(axes: List<Axis>, offset: usize) -> Positions {
-        let empty = axes.iter().any(|axis| axis.extent == 0);
-        let coordinates = axes.iter().map(|_| 0).collect();
-        Positions { axes, coordinates, next: (!empty).then_some(offset) }
-    }
-}
-
-impl Iterator for Positions {
-    type Item = usize;
-
-    fn next(&mut self) -> Option<usize> {
-        let position = self.next.take()?;
-        let mut following = position;
-        for (axis, coordinate) in self.axes.iter().zip(&mut self.coordinates).rev() {
-            if *coordinate + 1 < axis.extent {
-                *coordinate += 1;
-                self.next = Some(following.wrapping_add_signed(axis.stride));
-                break;
-            }
-            // Back to the start of this dimension, on to the next outer one.
-            following = following.wrapping_add_signed(axis.stride.wrapping_mul(-(*coordinate as isize)));
-            *coordinate = 0;
-        }
-        Some(position)
-    }
-}
-
-/// Drops extents of 1 and joins dimensions that are evenly spaced.
-fn merged(axes: &[Axis]) -> List<Axis> {
-    let mut merged = List::<Axis>::new();
-    for &axis in axes.iter().filter(|axis| axis.extent != 1) {
-        match merged.last_mut() {
-            Some(outer) if outer.stride as i128 == axis.stride as i128 * axis.extent as i128 => {
-                // Extents of a broadcast may multiply beyond any count; such a pair stays as it is.
-                match outer.extent.checked_mul(axis.extent) {
-                    Some(extent) if extent <= isize::MAX as usize => {
-                        *outer = Axis { extent, stride: axis.stride }
-                    }
-                    _ => merged.push(axis),
-                }
-            }
-            _ => merged.push(axis),
-        }
-    }
-    merged
-}
-
-fn strided(start: usize, len: usize, stride: isize) -> impl Iterator<Item = usize> {
-    (0..len).map(move |i| start.wrapping_add_signed(stride.wrapping_mul(i as isize)))
 }
 
 #[inline]

@@ -6,7 +6,7 @@
 
 use smallvec::SmallVec;
 
-use crate::tensor::{Axis, List, check_extent, row_major_axes, wide_count};
+use crate::shape::{Axis, List, check_extent, row_major_axes, wide_count};
 use crate::{Level, Tensor, TensorError};
 
 /// Which coordinates of a dimension to keep, as Python's `start:stop:step`: negative bounds count from the end,
@@ -103,8 +103,8 @@ impl Tensor {
         let (start, len) = spec.resolve(extent).ok_or(TensorError::ZeroStep { axis })?;
         let mut view = self.clone();
         view.shape[axis] = len;
-        // A step that is never taken may be anything; taken ones stay in the buffer, so that the product fits.
-        let stride = if len > 1 { stride * spec.step as isize } else { stride };
+        // A step that is never taken may be anything, and without elements none is; others stay in the buffer.
+        let stride = if len > 1 { stride.wrapping_mul(spec.step as isize) } else { stride };
         *view.level_mut(axis) = Level::Dense { extent: len, stride };
         if !self.is_empty() && len > 0 {
             view.offset = self.position(axis, start);

@@ -51,6 +51,9 @@ impl Interval {
     }
 
     pub fn pow(self, exponent: u32) -> Interval {
+        if exponent == 1 {
+            return self;
+        }
         if self.lo >= 0 {
             let power = |end: i128| if end == i128::MAX { end } else { end.saturating_pow(exponent) };
             return Interval::new(power(self.lo), power(self.hi));
@@ -58,9 +61,6 @@ impl Interval {
         if exponent.is_multiple_of(2) {
             let magnitude = self.magnitude();
             return Interval::new(0, times_pow(magnitude, exponent));
-        }
-        if exponent == 1 {
-            return self;
         }
         let magnitude = times_pow(self.magnitude(), exponent);
         Interval::new(if magnitude == i128::MAX { i128::MIN } else { -magnitude }, magnitude)
@@ -92,7 +92,7 @@ impl Interval {
     pub fn modulo(self, divisor: Interval) -> Interval {
         let lo = if divisor.lo == i128::MIN { i128::MIN } else { (divisor.lo + 1).min(0) };
         let mut hi = if divisor.hi == i128::MAX { i128::MAX } else { (divisor.hi - 1).max(0) };
-        if divisor.lo >= 0 && self.lo >= 0 {
+        if self.lo >= 0 {
             hi = hi.min(self.hi);
         }
         Interval::new(lo, hi)

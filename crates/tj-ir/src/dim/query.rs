@@ -1,7 +1,8 @@
 //! Questions about sizes.
 
-use super::facts::{Facts, Side, linear_in};
-use super::poly::Atom;
+use super::facts::Facts;
+use super::poly::{Atom, gcd};
+use super::prove::{Side, linear_in};
 use super::{Dim, Ranges, Repr, Symbol};
 
 impl Dim {
@@ -40,10 +41,10 @@ impl Dim {
         if let Some(value) = difference.is_const() {
             return Some(value == 0);
         }
-        if Facts::NONE.positive(&difference) || Facts::NONE.positive(&-&difference) {
+        if Facts::none().positive(&difference) || Facts::none().positive(&-&difference) {
             return Some(false);
         }
-        if difference.depth() > 0 && difference.simplify_by(&Facts::NONE) == 0 {
+        if difference.depth() > 0 && difference.simplify_by(&Facts::none()) == 0 {
             return Some(true);
         }
         never_zero_by_divisor(&difference).then_some(false)
@@ -64,7 +65,7 @@ impl Dim {
     /// Whether the value is at least 0; `None` for not known.
     #[must_use]
     pub fn known_ge_zero(&self) -> Option<bool> {
-        answer(self, &Facts::NONE)
+        answer(self, &Facts::none())
     }
 
     /// Whether the value is at least 0 at every point where the loop indices lie in their ranges, or at none.
@@ -155,11 +156,4 @@ fn never_zero_by_divisor(dim: &Dim) -> bool {
     let (varying, constant): (Vec<_>, Vec<_>) = terms.iter().partition(|term| !term.mono.is_unit());
     let divisor = varying.iter().fold(0u64, |divisor, term| gcd(divisor, term.coeff.unsigned_abs()));
     divisor != 0 && constant.iter().any(|term| term.coeff.unsigned_abs() % divisor != 0)
-}
-
-pub(super) fn gcd(mut a: u64, mut b: u64) -> u64 {
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a
 }

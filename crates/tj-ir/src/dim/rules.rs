@@ -18,7 +18,8 @@
 
 use super::facts::Facts;
 use super::opaque::{Opaque, OpaqueKind};
-use super::poly::{Atom, Mono, Term, Terms};
+use super::poly::{Atom, Mono, Term, Terms, gcd};
+use super::simplify::pair_remainders;
 use super::{Dim, PoisonCause};
 
 /// Terms up to which rule 3 looks for groups; it tries a number of candidates quadratic in it.
@@ -31,19 +32,19 @@ impl Dim {
     /// The quotient rounded down; 0 where `divisor` is 0.
     #[must_use]
     pub fn floordiv(&self, divisor: &Dim) -> Dim {
-        floordiv(self, divisor, &Facts::NONE)
+        floordiv(self, divisor, &Facts::none())
     }
 
     /// The remainder of [`floordiv`](Dim::floordiv), which has the sign of `divisor`; 0 where `divisor` is 0.
     #[must_use]
     pub fn modulo(&self, divisor: &Dim) -> Dim {
-        modulo(self, divisor, &Facts::NONE)
+        modulo(self, divisor, &Facts::none())
     }
 
     /// The quotient rounded up; 0 where `divisor` is 0.
     #[must_use]
     pub fn ceildiv(&self, divisor: &Dim) -> Dim {
-        if Facts::NONE.interval(divisor).lo >= 0 {
+        if divisor.interval().lo >= 0 {
             let rounded = (self + divisor - 1).floordiv(divisor);
             if !rounded.is_poisoned() {
                 return rounded;
@@ -55,13 +56,13 @@ impl Dim {
     /// The smaller of both.
     #[must_use]
     pub fn min(&self, other: &Dim) -> Dim {
-        apply(OpaqueKind::Min, self, other, &Facts::NONE)
+        apply(OpaqueKind::Min, self, other, &Facts::none())
     }
 
     /// The greater of both.
     #[must_use]
     pub fn max(&self, other: &Dim) -> Dim {
-        apply(OpaqueKind::Max, self, other, &Facts::NONE)
+        apply(OpaqueKind::Max, self, other, &Facts::none())
     }
 }
 
@@ -128,11 +129,11 @@ pub(super) fn floordiv(p: &Dim, q: &Dim, facts: &Facts) -> Dim {
     if !facts.positive(q) {
         return nested_quotient(p, q, facts).unwrap_or_else(|| Dim::opaque(OpaqueKind::FloorDiv, p, q));
     }
-    let (whole, rest) = split(p, q);
+    let (whole, rest) = split(&joined(p, facts), q);
     if is_small(&rest, q, facts) {
         return whole;
     }
-    if is_small(&(&rest + q), q, facts) {
+    if raised(&rest, q, facts).is_some() {
         return whole - 1;
     }
     let quotient = if let Some(group) = group(&rest, q, facts) {
@@ -158,12 +159,11 @@ pub(super) fn modulo(p: &Dim, q: &Dim, facts: &Facts) -> Dim {
     if !facts.positive(q) {
         return Dim::opaque(OpaqueKind::Modulo, p, q);
     }
-    let (_, rest) = split(&unwrap_remainders(p, q, facts), q);
+    let (_, rest) = split(&unwrap_remainders(&joined(p, facts), q, facts), q);
     if is_small(&rest, q, facts) {
         return rest;
     }
-    let raised = &rest + q;
-    if is_small(&raised, q, facts) {
+    if let Some(raised) = raised(&rest, q, facts) {
         return raised;
     }
     match group(&rest, q, facts) {
@@ -172,8 +172,23 @@ pub(super) fn modulo(p: &Dim, q: &Dim, facts: &Facts) -> Dim {
     }
 }
 
+/// Whether `0 <= rest <= q - 1`.
 fn is_small(rest: &Dim, q: &Dim, facts: &Facts) -> bool {
     facts.ge_zero(rest) && facts.ge_zero(&(q - rest - 1))
+}
+
+/// `rest + q`, if that is small.
+fn raised(rest: &Dim, q: &Dim, facts: &Facts) -> Option<Dim> {
+    if facts.interval(rest).lo >= 0 {
+        return None;
+    }
+    let raised = rest + q;
+    is_small(&raised, q, facts).then_some(raised)
+}
+
+/// The dividend with split axes merged again; once rule 1 has taken its share of their terms, it would be too late.
+fn joined(p: &Dim, facts: &Facts) -> Dim {
+    pair_remainders(p, facts).unwrap_or_else(|| p.clone())
 }
 
 fn as_opaque(dim: &Dim, kind: OpaqueKind) -> Option<std::sync::Arc<Opaque>> {
@@ -244,18 +259,18 @@ fn split(p: &Dim, q: &Dim) -> (Dim, Dim) {
     let (mut whole, mut rest) = (Terms::new(), Terms::new());
     for term in &*p.terms() {
         let quotient = term.mono.div(&divisor.mono).and_then(|mono| {
-            let coeff = if term.mono.is_unit() {
-                term.coeff.checked_div_euclid(divisor.coeff)?
+            let (coeff, left) = if term.mono.is_unit() {
+                let by = divisor.coeff;
+                (term.coeff.checked_div_euclid(by)?, term.coeff.checked_rem_euclid(by)?)
             } else {
-                term.coeff.checked_div(divisor.coeff)?
+                (term.coeff.checked_div(divisor.coeff)?, term.coeff.checked_rem(divisor.coeff)?)
             };
-            Some(Term { mono, coeff })
+            Some((Term { mono, coeff }, left))
         });
-        let Some(quotient) = quotient else {
+        let Some((quotient, left)) = quotient else {
             rest.push(term.clone());
             continue;
         };
-        let left = term.coeff - quotient.coeff * divisor.coeff;
         if left != 0 {
             rest.push(Term { mono: term.mono.clone(), coeff: left });
         }
@@ -309,6 +324,9 @@ struct Group {
 
 fn group(rest: &Dim, q: &Dim, facts: &Facts) -> Option<Group> {
     let of_divisor = content(&q.terms())?;
+    if of_divisor.mono.is_unit() && of_divisor.coeff == 1 {
+        return None;
+    }
     let terms = rest.terms();
     let summands: Vec<Term> = terms.iter().filter(|term| !term.mono.is_unit()).cloned().collect();
     let mut candidates: Vec<Term> = Vec::new();
@@ -339,13 +357,14 @@ fn group_by(rest: &Dim, q: &Dim, factor: Term, facts: &Facts) -> Option<Group> {
     }
     let (mut inner, mut small) = (Terms::new(), Terms::new());
     for term in &*rest.terms() {
-        let whole = match term.mono.div(&factor.mono) {
-            None => 0,
-            Some(_) if term.mono.is_unit() => term.coeff.div_euclid(factor.coeff),
-            Some(_) if term.coeff % factor.coeff == 0 => term.coeff / factor.coeff,
-            Some(_) => 0,
+        let (whole, left) = match term.mono.div(&factor.mono) {
+            None => (0, term.coeff),
+            Some(_) if term.mono.is_unit() => {
+                (term.coeff.div_euclid(factor.coeff), term.coeff.rem_euclid(factor.coeff))
+            }
+            Some(_) if term.coeff % factor.coeff == 0 => (term.coeff / factor.coeff, 0),
+            Some(_) => (0, term.coeff),
         };
-        let left = term.coeff - whole * factor.coeff;
         if left != 0 {
             small.push(Term { mono: term.mono.clone(), coeff: left });
         }
@@ -367,11 +386,7 @@ fn content(terms: &[Term]) -> Option<Term> {
 }
 
 fn common_divisor(a: &Term, b: &Term) -> Term {
-    let (mut x, mut y) = (a.coeff.unsigned_abs(), b.coeff.unsigned_abs());
-    while y != 0 {
-        (x, y) = (y, x % y);
-    }
     // Only gcd(MIN, MIN) does not fit; a smaller common divisor is one, too.
-    let coeff = i64::try_from(x).unwrap_or(1 << 62);
+    let coeff = i64::try_from(gcd(a.coeff.unsigned_abs(), b.coeff.unsigned_abs())).unwrap_or(1 << 62);
     Term { mono: a.mono.gcd(&b.mono), coeff }
 }

@@ -230,7 +230,7 @@ impl<'a> Parser<'a> {
                 parser.expect(',')?;
                 let rhs = parser.sum()?;
                 parser.expect(')')?;
-                Ok(rules::apply(kind, &lhs, &rhs, &Facts::NONE))
+                Ok(rules::apply(kind, &lhs, &rhs, &Facts::none()))
             });
         }
         if let Some(cause) = PoisonCause::ALL.into_iter().find(|cause| cause.word() == name) {

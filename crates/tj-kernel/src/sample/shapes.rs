@@ -3,12 +3,12 @@
 use std::cell::RefCell;
 
 use tj_ir::dim::{Dim, Symbol};
-use tj_tensor::{DType, Scalar};
+use tj_tensor::DType;
 
-use super::expr::{Pool, combine, grow, is_computed_with, operand};
+use super::expr::{Pool, combine, operand};
 use super::{Random, SampleOptions, SampleShape};
 use crate::build::Builder;
-use crate::ir::{Access, BinOp, Buf, CmpOp, Gemm, Grid, Kernel, LoopKind, Matrix, Value, Var};
+use crate::ir::{Access, BinOp, CmpOp, Gemm, Grid, Kernel, LoopKind, Matrix, Value, Var};
 
 /// A kernel and the values of its symbols.
 pub(super) fn kernel(random: &mut Random, options: &SampleOptions) -> (Kernel, Vec<(Symbol, i64)>) {
@@ -23,7 +23,7 @@ pub(super) fn kernel(random: &mut Random, options: &SampleOptions) -> (Kernel, V
         if random.one_in(6) {
             return Dim::from(size);
         }
-        let symbol = Symbol::declared(name, ..).expect("the name of an axis is an identifier");
+        let symbol = symbol(name);
         symbols.push((symbol.clone(), size));
         Dim::symbol(&symbol)
     };
@@ -37,10 +37,17 @@ pub(super) fn kernel(random: &mut Random, options: &SampleOptions) -> (Kernel, V
         | SampleShape::Cursor
         | SampleShape::Gemm => rows.clone(),
     };
+    // Nothing relates these two to the others, so that an access at an offset has a guard.
+    let (offset, length) = (symbol("K"), symbol("L"));
+    let n_tasks = extent.eval(&|s| symbols.iter().find(|(known, _)| known == s).map(|&(_, size)| size));
+    let first = random.below(4) as i64;
+    symbols.push((offset.clone(), first));
+    symbols.push((length.clone(), first + n_tasks.expect("axes are small and have values")));
     let multiple = random.pick(&[1, 8, 64]);
     let grid = Grid { extent: extent.clone(), multiple, cost: cols.clone() };
     let mut b = Builder::new(format!("sample_{shape:?}").to_lowercase(), grid);
-    let mut ctx = Ctx { random, options, rows, cols, extent, params: Pool::new(), n_buffers: 0 };
+    let offset = (Dim::symbol(&offset), Dim::symbol(&length));
+    let mut ctx = Ctx { random, options, rows, cols, extent, offset, params: Pool::new(), n_buffers: 0 };
     for _ in 0..ctx.random.below(3) {
         let dtype = ctx.dtype();
         ctx.params.push(b.param(dtype));
@@ -58,15 +65,21 @@ pub(super) fn kernel(random: &mut Random, options: &SampleOptions) -> (Kernel, V
     (b.finish(), symbols)
 }
 
-struct Ctx<'a> {
-    random: &'a mut Random,
-    options: &'a SampleOptions,
-    rows: Dim,
-    cols: Dim,
+fn symbol(name: &str) -> Symbol {
+    Symbol::declared(name, ..).expect("a letter names a symbol")
+}
+
+pub(super) struct Ctx<'a> {
+    pub random: &'a mut Random,
+    pub options: &'a SampleOptions,
+    pub rows: Dim,
+    pub cols: Dim,
     /// Of the grid.
-    extent: Dim,
-    params: Pool,
-    n_buffers: usize,
+    pub extent: Dim,
+    /// A shift of places of the grid, and the length of a buffer that is long enough for it.
+    pub offset: (Dim, Dim),
+    pub params: Pool,
+    pub n_buffers: usize,
 }
 
 impl Ctx<'_> {
@@ -293,7 +306,7 @@ impl Ctx<'_> {
     fn gemm(&mut self, b: &mut Builder) {
         let (lo, hi) = b.task();
         let dtype = self.random.pick(&[DType::F32, DType::F64]);
-        let inner = Dim::from(self.random.pick(&[0, 1, 5, 256, 300]));
+        let inner = Dim::from(self.random.pick(&[0, 1, 2, 5, 7, 257]));
         let (rows, cols) = (self.rows.clone(), self.cols.clone());
         let a = self.buffer(b, dtype, &rows * &inner, Access::Read);
         let x = self.buffer(b, dtype, &inner * &cols, Access::Read);
@@ -387,121 +400,5 @@ impl Ctx<'_> {
         let dtype = b.kernel().var(var).dtype;
         let op = combine(self.random, dtype);
         b.fold(var, op)
-    }
-
-    /// `max(min(index, last), 0)`.
-    fn clamped(&mut self, b: &mut Builder, index: Value, last: Value) -> Value {
-        let zero = b.int(0);
-        let below = b.binary(BinOp::Min, index, last);
-        b.binary(BinOp::Max, below, zero)
-    }
-
-    /// Elements at row `i`, column `j`, and what else expressions may use there.
-    fn inputs(&mut self, b: &mut Builder, i: Value, j: Value) -> Pool {
-        let mut pool = self.params.clone();
-        pool.extend([i, j]);
-        for _ in 0..=self.random.below(3) {
-            let (index, len) = match self.random.below(4) {
-                0 => (i, self.rows.clone()),
-                1 => (j, self.cols.clone()),
-                _ => self.place(b, i, j),
-            };
-            let dtype = self.dtype();
-            let x = self.buffer(b, dtype, len, Access::Read);
-            pool.push(b.load(x, index));
-        }
-        pool
-    }
-
-    /// Elements at place `i` of the grid.
-    fn flat_inputs(&mut self, b: &mut Builder, i: Value) -> Pool {
-        let mut pool = self.params.clone();
-        pool.push(i);
-        for _ in 0..=self.random.below(3) {
-            let (index, len) = self.flat_place(b, i);
-            let dtype = self.dtype();
-            let x = self.buffer(b, dtype, len, Access::Read);
-            pool.push(b.load(x, index));
-        }
-        pool
-    }
-
-    /// An index that no other `(i, j)` has, and the length of the buffer it is for.
-    fn place(&mut self, b: &mut Builder, i: Value, j: Value) -> (Value, Dim) {
-        let (rows, cols) = (b.size(&self.rows.clone()), b.size(&self.cols.clone()));
-        let one = b.int(1);
-        let mut add = |x: Value, stride: Value, y: Value| {
-            let scaled = b.binary(BinOp::Mul, x, stride);
-            b.binary(BinOp::Add, scaled, y)
-        };
-        let index = match self.random.below(4) {
-            0 => add(j, rows, i),
-            1 => {
-                let last = b.binary(BinOp::Sub, cols, one);
-                let mirrored = b.binary(BinOp::Sub, last, j);
-                let start = b.binary(BinOp::Mul, i, cols);
-                b.binary(BinOp::Add, start, mirrored)
-            }
-            _ => add(i, cols, j),
-        };
-        (index, &self.rows * &self.cols)
-    }
-
-    /// An index that no other task has, and the length of the buffer it is for.
-    fn flat_place(&mut self, b: &mut Builder, i: Value) -> (Value, Dim) {
-        let extent = self.extent.clone();
-        match self.random.below(5) {
-            0 => {
-                let last = b.size(&(&extent - 1));
-                (b.binary(BinOp::Sub, last, i), extent)
-            }
-            1 => {
-                let two = b.int(2);
-                (b.binary(BinOp::Mul, i, two), extent * 2)
-            }
-            2 => {
-                let one = b.int(1);
-                (b.binary(BinOp::Add, i, one), extent + 1)
-            }
-            _ => (i, extent),
-        }
-    }
-
-    /// Stores a value of the pool to a buffer of its own.
-    fn output(&mut self, b: &mut Builder, pool: &Pool, index: Value, len: Dim) {
-        let dtype = self.dtype();
-        let y = self.buffer(b, dtype, len, Access::Write);
-        let value = operand(self.random, b, pool, dtype);
-        b.store(y, index, value);
-    }
-
-    fn buffer(&mut self, b: &mut Builder, dtype: DType, len: Dim, access: Access) -> Buf {
-        let name = format!("{}{}", ["x", "y", "t"][access as usize], self.n_buffers);
-        self.n_buffers += 1;
-        b.buffer(name, dtype, len, access)
-    }
-
-    fn grow(&mut self, b: &mut Builder, pool: &mut Pool) {
-        if pool.is_empty() {
-            pool.push(b.constant(Scalar::F32(0.5)));
-        }
-        grow(self.random, self.options, b, pool);
-    }
-
-    fn dtype(&mut self) -> DType {
-        self.random.pick(&self.options.dtypes)
-    }
-
-    fn computed_dtype(&mut self) -> DType {
-        let dtype = self.dtype();
-        if is_computed_with(dtype) { dtype } else { DType::F32 }
-    }
-
-    fn width(&mut self) -> u32 {
-        self.random.pick(&[4, 8, 16, 32])
-    }
-
-    fn lanes_or_serial(&mut self) -> LoopKind {
-        if self.random.one_in(4) { LoopKind::Serial } else { LoopKind::Lanes(self.width()) }
     }
 }

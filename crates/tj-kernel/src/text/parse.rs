@@ -3,28 +3,14 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-use thiserror::Error;
 use tj_ir::dim::{Dim, Symbol, SymbolKind};
-use tj_tensor::{DType, Scalar};
+use tj_tensor::DType;
 
+use super::cursor::{Cursor, ParseError, Parsed};
 use crate::ir::{
     Access, BinOp, Block, Buf, Buffer, CmpOp, Gemm, Grid, Kernel, LoopKind, MAX_NESTING, Matrix, Op, Stmt,
     UnOp, Value, Var, VarDecl,
 };
-
-/// Where a text stops being a kernel.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("line {line}, column {column}: expected {expected}, found {found}")]
-pub struct ParseError {
-    /// From 1.
-    pub line: usize,
-    /// In characters, from 1.
-    pub column: usize,
-    /// What would have been right there.
-    pub expected: String,
-    /// The text that is there.
-    pub found: String,
-}
 
 /// Reads one kernel.
 ///
@@ -38,13 +24,12 @@ pub struct ParseError {
 /// let kernel = tj_kernel::parse(text)?;
 /// assert_eq!(kernel.name, "nothing");
 /// let error = tj_kernel::parse("kernel nothing(grid 1 by 2)").unwrap_err();
-/// assert_eq!(error.to_string(), "line 1, column 16: expected a size and then `cut`, found `1 by 2)`");
+/// assert_eq!(error.to_string(), "line 1, column 21: expected a size, `cut` and a number, found `1 by 2)`");
 /// # Ok::<(), tj_kernel::ParseError>(())
 /// ```
 pub fn parse(text: &str) -> Result<Kernel, ParseError> {
     let mut parser = Parser {
-        text,
-        at: 0,
+        text: Cursor::new(text),
         symbols: BTreeMap::new(),
         values: BTreeMap::new(),
         vars: BTreeMap::new(),
@@ -63,9 +48,7 @@ impl FromStr for Kernel {
 }
 
 struct Parser<'a> {
-    text: &'a str,
-    /// Byte offset of what comes next.
-    at: usize,
+    text: Cursor<'a>,
     /// Declared symbols by their text, with their bounds.
     symbols: BTreeMap<String, Symbol>,
     values: BTreeMap<u32, (Op, DType)>,
@@ -75,56 +58,54 @@ struct Parser<'a> {
     used_vars: BTreeMap<u32, usize>,
 }
 
-type Parsed<T> = Result<T, ParseError>;
-
 impl<'a> Parser<'a> {
     fn kernel(&mut self) -> Parsed<Kernel> {
-        self.expect("kernel")?;
-        let name = self.name()?;
-        self.expect("(")?;
-        self.expect("grid")?;
+        self.text.expect("kernel")?;
+        let name = self.text.name()?;
+        self.text.expect("(")?;
+        self.text.expect("grid")?;
         // Sizes may name symbols that are declared further down, so they are read last.
-        let extent = self.size_until("cut", "a size and then `cut`")?;
-        let multiple = self.number("a number of tasks")?;
-        self.expect("cost")?;
-        let cost = self.size_until("{", "a size and then `) {`")?;
+        let extent = self.text.size_until("cut", "a size, `cut` and a number")?;
+        let multiple = self.text.number("a number of tasks")?;
+        self.text.expect("cost")?;
+        let cost = self.text.size_until("{", "a size and then `) {`")?;
         let Some(cost) = cost.1.trim_end().strip_suffix(')').map(|text| (cost.0, text)) else {
-            return Err(self.error_at(cost.0, "a size and then `) {`"));
+            return Err(self.text.error_at(cost.0, "a size and then `) {`"));
         };
         let (mut buffers, mut sizes, mut params) = (Vec::new(), Vec::new(), Vec::new());
         let task = loop {
-            if self.eat("symbol") {
+            if self.text.eat("symbol") {
                 self.symbol()?;
-            } else if self.eat("buffer") {
+            } else if self.text.eat("buffer") {
                 self.position('@', buffers.len())?;
-                let name = self.name()?;
-                self.expect(":")?;
-                let dtype = self.dtype()?;
-                self.expect("[")?;
-                let len = self.size_until("]", "a size and then `]`")?;
-                let access =
-                    self.word("read, write or scratch", |w| Access::ALL.into_iter().find(|a| a.name() == w))?;
+                let name = self.text.name()?;
+                self.text.expect(":")?;
+                let dtype = self.text.dtype()?;
+                self.text.expect("[")?;
+                let len = self.text.size_until("]", "a size and then `]`")?;
+                let access = self
+                    .text
+                    .word("read, write or scratch", |w| Access::ALL.into_iter().find(|a| a.name() == w))?;
                 buffers.push((name, dtype, len, access));
-            } else if self.eat("size") {
+            } else if self.text.eat("size") {
                 self.position('#', sizes.len())?;
-                self.expect("=")?;
-                sizes.push(self.size_until("\n", "a size and the end of the line")?);
-            } else if self.eat("param") {
+                self.text.expect("=")?;
+                sizes.push(self.text.size_until("\n", "a size and the end of the line")?);
+            } else if self.text.eat("param") {
                 self.position('#', params.len())?;
-                self.expect(":")?;
-                params.push(self.dtype()?);
-            } else if self.eat("task") {
+                self.text.expect(":")?;
+                params.push(self.text.dtype()?);
+            } else if self.text.eat("task") {
                 let lo = self.value()?;
-                self.expect("..")?;
+                self.text.expect("..")?;
                 break (lo, self.value()?);
             } else {
-                return Err(self.error("symbol, buffer, size, param or task"));
+                return Err(self.text.error("symbol, buffer, size, param or task"));
             }
         };
         let body = self.block(0)?;
-        self.space();
-        if self.at < self.text.len() {
-            return Err(self.error("the end of the text"));
+        if self.text.peek().is_some() {
+            return Err(self.text.error("the end of the text"));
         }
         let buffers: Parsed<Vec<Buffer>> = buffers
             .into_iter()
@@ -145,116 +126,114 @@ impl<'a> Parser<'a> {
     }
 
     fn symbol(&mut self) -> Parsed<()> {
-        self.space();
-        let at = self.at;
-        let text = self.take(|c| c == '_' || c.is_alphanumeric());
-        self.expect("in")?;
-        let lo: i64 = self.number("a lower bound")?;
-        self.expect("..=")?;
-        let hi: i64 = self.number("an upper bound")?;
+        let at = self.text.place();
+        let text = self.text.take(|c| c == '_' || c.is_alphanumeric());
+        self.text.expect("in")?;
+        let lo: i64 = self.text.number("a lower bound")?;
+        self.text.expect("..=")?;
+        let hi: i64 = self.text.number("an upper bound")?;
         let Some(plain) = plain_symbol(text) else {
-            return Err(self.error_at(at, "the name of a size"));
+            return Err(self.text.error_at(at, "the name of a size"));
         };
         let bounded = match plain.kind() {
             SymbolKind::Declared(name) => Symbol::declared(name, lo..=hi),
             SymbolKind::Fresh(id) => Symbol::fresh(id, lo..=hi),
-            SymbolKind::Index(_) => return Err(self.error_at(at, "the name of a size, not of a loop")),
+            SymbolKind::Index(_) => return Err(self.text.error_at(at, "the name of a size, not of a loop")),
         };
-        let bounded = bounded.map_err(|e| self.error_at(at, &format!("good bounds ({e})")))?;
+        let bounded = bounded.map_err(|e| self.text.error_at(at, &format!("good bounds ({e})")))?;
         self.symbols.insert(text.to_owned(), bounded);
         Ok(())
     }
 
     fn block(&mut self, depth: usize) -> Parsed<Block> {
         if depth > MAX_NESTING {
-            return Err(self.error(&format!("at most {MAX_NESTING} nested blocks")));
+            return Err(self.text.error(&format!("at most {MAX_NESTING} nested blocks")));
         }
         let mut block = Vec::new();
-        while !self.eat("}") {
+        while !self.text.eat("}") {
             block.push(self.stmt(depth)?);
         }
         Ok(block)
     }
 
     fn stmt(&mut self, depth: usize) -> Parsed<Stmt> {
-        self.space();
-        match self.text[self.at..].chars().next() {
+        match self.text.peek() {
             Some('%') => return self.definition(),
             Some('$') => {
                 let var = self.var()?;
-                self.expect("=")?;
+                self.text.expect("=")?;
                 return Ok(Stmt::Set(var, self.value()?));
             }
             Some(_) | None => {}
         }
-        if self.eat("var") {
-            let at = self.at;
+        if self.text.eat("var") {
+            let at = self.text.place();
             let var = self.var()?;
-            self.expect(":")?;
-            let dtype = self.dtype()?;
+            self.text.expect(":")?;
+            let dtype = self.text.dtype()?;
             let lanes = self.lanes()?;
-            self.expect("=")?;
+            self.text.expect("=")?;
             let decl = VarDecl { dtype, lanes };
             if *self.vars.entry(var.0).or_insert(decl) != decl {
-                return Err(self.error_at(at, "one declaration for each variable"));
+                return Err(self.text.error_at(at, "one declaration for each variable"));
             }
             Ok(Stmt::Declare(var, self.value()?))
-        } else if self.eat("store") {
+        } else if self.text.eat("store") {
             let (buffer, index) = self.element()?;
-            self.expect("=")?;
+            self.text.expect("=")?;
             Ok(Stmt::Store { buffer, index, value: self.value()? })
-        } else if self.eat("for") {
+        } else if self.text.eat("for") {
             let kind = self.lanes()?.map_or(LoopKind::Serial, LoopKind::Lanes);
-            let at = self.at;
+            let at = self.text.place();
             let var = self.value()?;
             self.define(at, var, Op::LoopVar, DType::I64)?;
-            self.expect("in")?;
+            self.text.expect("in")?;
             let lo = self.value()?;
-            self.expect("..")?;
+            self.text.expect("..")?;
             let hi = self.value()?;
-            self.expect("{")?;
+            self.text.expect("{")?;
             Ok(Stmt::For { var, lo, hi, kind, body: self.block(depth + 1)? })
-        } else if self.eat("while") {
-            self.expect("{")?;
+        } else if self.text.eat("while") {
+            self.text.expect("{")?;
             let head = self.block(depth + 1)?;
-            self.expect("holds")?;
+            self.text.expect("holds")?;
             let cond = self.value()?;
-            self.expect("{")?;
+            self.text.expect("{")?;
             Ok(Stmt::While { head, cond, body: self.block(depth + 1)? })
-        } else if self.eat("if") {
+        } else if self.text.eat("if") {
             let cond = self.value()?;
-            self.expect("{")?;
+            self.text.expect("{")?;
             let then = self.block(depth + 1)?;
-            let els = if self.eat("else") {
-                self.expect("{")?;
+            let els = if self.text.eat("else") {
+                self.text.expect("{")?;
                 self.block(depth + 1)?
             } else {
                 Vec::new()
             };
             Ok(Stmt::If { cond, then, els })
-        } else if self.eat("gemm") {
-            let dtype = self.dtype()?;
-            self.expect("(")?;
+        } else if self.text.eat("gemm") {
+            let dtype = self.text.dtype()?;
+            self.text.expect("(")?;
             let (m, n, k) = (self.value()?, self.next_value()?, self.next_value()?);
-            self.expect(")")?;
+            self.text.expect(")")?;
             let c = self.matrix()?;
-            self.expect("=")?;
+            self.text.expect("=")?;
             let a = self.matrix()?;
-            self.expect("*")?;
+            self.text.expect("*")?;
             Ok(Stmt::Gemm(Gemm { dtype, m, n, k, a, b: self.matrix()?, c }))
         } else {
-            Err(self.error("a statement or `}`"))
+            Err(self.text.error("a statement or `}`"))
         }
     }
 
     fn definition(&mut self) -> Parsed<Stmt> {
-        let at = self.at;
+        let at = self.text.place();
         let value = self.value()?;
-        self.expect(":")?;
-        let dtype = self.dtype()?;
-        self.expect("=")?;
-        if self.eat("fold") {
-            let op = self.word("an operation", |w| BinOp::ALL.into_iter().find(|op| op.name() == w))?;
+        self.text.expect(":")?;
+        let dtype = self.text.dtype()?;
+        self.text.expect("=")?;
+        if self.text.eat("fold") {
+            let op = self.text.word("an operation", |w| BinOp::ALL.into_iter().find(|op| op.name() == w))?;
             self.define(at, value, Op::Folded, dtype)?;
             return Ok(Stmt::Fold { dst: value, op, var: self.var()? });
         }
@@ -264,9 +243,8 @@ impl<'a> Parser<'a> {
     }
 
     fn op(&mut self) -> Parsed<Op> {
-        self.space();
-        let at = self.at;
-        let word = self.take(|c| c.is_ascii_alphanumeric());
+        let at = self.text.place();
+        let word = self.text.take(|c| c.is_ascii_alphanumeric());
         if let Some(op) = UnOp::ALL.into_iter().find(|op| op.name() == word) {
             return Ok(Op::Unary(op, self.value()?));
         }
@@ -277,11 +255,11 @@ impl<'a> Parser<'a> {
             return Ok(Op::Compare(op, self.value()?, self.next_value()?));
         }
         Ok(match word {
-            "const" => Op::Const(self.scalar()?),
-            "size" => Op::Size(self.id('#')?),
-            "param" => Op::Param(self.id('#')?),
-            "task" if self.eat("lo") => Op::TaskLo,
-            "task" if self.eat("hi") => Op::TaskHi,
+            "const" => Op::Const(self.text.scalar()?),
+            "size" => Op::Size(self.text.id('#')?),
+            "param" => Op::Param(self.text.id('#')?),
+            "task" if self.text.eat("lo") => Op::TaskLo,
+            "task" if self.text.eat("hi") => Op::TaskHi,
             "loopvar" => Op::LoopVar,
             "folded" => Op::Folded,
             "get" => Op::Get(self.var()?),
@@ -293,14 +271,14 @@ impl<'a> Parser<'a> {
             "fma" => Op::Fma(self.value()?, self.next_value()?, self.next_value()?),
             "cast" => Op::Cast(self.value()?),
             "bitcast" => Op::Bitcast(self.value()?),
-            _ => return Err(self.error_at(at, "an operation")),
+            _ => return Err(self.text.error_at(at, "an operation")),
         })
     }
 
     fn define(&mut self, at: usize, value: Value, op: Op, dtype: DType) -> Parsed<()> {
         match *self.values.entry(value.0).or_insert((op, dtype)) == (op, dtype) {
             true => Ok(()),
-            false => Err(self.error_at(at, "one definition for each value")),
+            false => Err(self.text.error_at(at, "one definition for each value")),
         }
     }
 
@@ -313,199 +291,74 @@ impl<'a> Parser<'a> {
         used: &BTreeMap<u32, usize>,
     ) -> Parsed<Vec<T>> {
         if let Some((id, &at)) = used.iter().find(|(id, _)| !defined.contains_key(id)) {
-            return Err(self.error_at(at, &format!("{what} of {prefix}{id} somewhere")));
+            return Err(self.text.error_at(at, &format!("{what} of {prefix}{id} somewhere")));
         }
         match defined.keys().zip(0..).find(|&(&id, place)| id != place) {
             None => Ok(defined.values().copied().collect()),
             Some((_, gap)) => {
-                Err(self.error(&format!("{what} of {prefix}{gap}, because later ids are used")))
+                Err(self.text.error(&format!("{what} of {prefix}{gap}, because later ids are used")))
             }
         }
     }
 
     fn lanes(&mut self) -> Parsed<Option<u32>> {
-        if !self.eat("lanes") {
+        if !self.text.eat("lanes") {
             return Ok(None);
         }
-        self.expect("(")?;
-        let width = self.number("a number of lanes")?;
-        self.expect(")")?;
+        self.text.expect("(")?;
+        let width = self.text.number("a number of lanes")?;
+        self.text.expect(")")?;
         Ok(Some(width))
     }
 
     fn element(&mut self) -> Parsed<(Buf, Value)> {
-        let buffer = Buf(self.id('@')?);
-        self.expect("[")?;
+        let buffer = Buf(self.text.id('@')?);
+        self.text.expect("[")?;
         let index = self.value()?;
-        self.expect("]")?;
+        self.text.expect("]")?;
         Ok((buffer, index))
     }
 
     fn matrix(&mut self) -> Parsed<Matrix> {
-        let buffer = Buf(self.id('@')?);
-        self.expect("[")?;
+        let buffer = Buf(self.text.id('@')?);
+        self.text.expect("[")?;
         let (offset, row_stride, col_stride) = (self.value()?, self.next_value()?, self.next_value()?);
-        self.expect("]")?;
+        self.text.expect("]")?;
         Ok(Matrix { buffer, offset, row_stride, col_stride })
     }
 
     fn next_value(&mut self) -> Parsed<Value> {
-        self.expect(",")?;
+        self.text.expect(",")?;
         self.value()
     }
 
     fn value(&mut self) -> Parsed<Value> {
-        self.space();
-        let at = self.at;
-        let id = self.id('%')?;
+        let at = self.text.place();
+        let id = self.text.id('%')?;
         self.used_values.entry(id).or_insert(at);
         Ok(Value(id))
     }
 
     fn var(&mut self) -> Parsed<Var> {
-        self.space();
-        let at = self.at;
-        let id = self.id('$')?;
+        let at = self.text.place();
+        let id = self.text.id('$')?;
         self.used_vars.entry(id).or_insert(at);
         Ok(Var(id))
     }
 
-    fn id(&mut self, prefix: char) -> Parsed<u32> {
-        self.space();
-        let at = self.at;
-        let digits = self.text[at..].strip_prefix(prefix).map_or("", |rest| &rest[..digits(rest)]);
-        self.at = at + 1 + digits.len();
-        digits.parse().map_err(|_| self.error_at(at, &format!("{prefix} and a number")))
-    }
-
     /// An id that counts up.
     fn position(&mut self, prefix: char, next: usize) -> Parsed<()> {
-        self.space();
-        let at = self.at;
-        match self.id(prefix) {
+        let at = self.text.place();
+        match self.text.id(prefix) {
             Ok(id) if id as usize == next => Ok(()),
-            Ok(_) | Err(_) => Err(self.error_at(at, &format!("{prefix}{next}"))),
+            Ok(_) | Err(_) => Err(self.text.error_at(at, &format!("{prefix}{next}"))),
         }
-    }
-
-    fn number<T: FromStr>(&mut self, what: &str) -> Parsed<T> {
-        self.space();
-        let at = self.at;
-        let rest = &self.text[at..];
-        let sign = rest.starts_with('-') as usize;
-        self.at = at + sign + digits(&rest[sign..]);
-        self.text[at..self.at].parse().map_err(|_| self.error_at(at, what))
-    }
-
-    fn scalar(&mut self) -> Parsed<Scalar> {
-        self.space();
-        let at = self.at;
-        let text = self.take(|c| !c.is_whitespace());
-        text.parse().map_err(|_| self.error_at(at, "a constant with its type, like 2.5f32"))
-    }
-
-    fn dtype(&mut self) -> Parsed<DType> {
-        self.word("a type", |word| word.parse().ok())
-    }
-
-    fn word<T>(&mut self, what: &str, read: impl Fn(&str) -> Option<T>) -> Parsed<T> {
-        self.space();
-        let at = self.at;
-        let word = self.take(|c| c.is_ascii_alphanumeric());
-        read(word).ok_or_else(|| self.error_at(at, what))
-    }
-
-    /// A bare or quoted name.
-    fn name(&mut self) -> Parsed<String> {
-        self.space();
-        let at = self.at;
-        let rest = &self.text[at..];
-        if !rest.starts_with('"') {
-            let name = self.take(|c| c == '_' || c.is_ascii_alphanumeric());
-            return if super::is_bare(name) { Ok(name.to_owned()) } else { Err(self.error_at(at, "a name")) };
-        }
-        let mut name = String::new();
-        let mut chars = rest.char_indices().skip(1);
-        while let Some((place, c)) = chars.next() {
-            match c {
-                '"' => {
-                    self.at = at + place + 1;
-                    return Ok(name);
-                }
-                '\\' => name.extend(chars.next().map(|(_, c)| c)),
-                c => name.push(c),
-            }
-        }
-        Err(self.error_at(at, "a name that ends in `\"`"))
-    }
-
-    /// The text of a size that ends before `end`, which is passed, and where it starts.
-    fn size_until(&mut self, end: &str, what: &str) -> Parsed<(usize, &'a str)> {
-        self.space();
-        let at = self.at;
-        // Comments end with their line, too.
-        let line = self.text[at..].find('\n').map_or(self.text.len(), |n| at + n);
-        let stop = if end == "\n" { Some(line) } else { self.text[at..line].find(end).map(|n| at + n) };
-        let stop = stop.ok_or_else(|| self.error_at(at, what))?;
-        self.at = if end == "\n" { stop } else { stop + end.len() };
-        let text = &self.text[at..stop];
-        Ok((at, text.split("//").next().unwrap_or(text)))
     }
 
     /// Reads a size, giving symbols the bounds they were declared with.
     fn size(&self, (at, text): (usize, &str)) -> Parsed<Dim> {
         let mut symbol = |name: &str| self.symbols.get(name).cloned().or_else(|| plain_symbol(name));
-        Dim::parse(text, &mut symbol).map_err(|e| self.error_at(at, &format!("a size ({e})")))
-    }
-
-    /// Passes `word` if it is next.
-    fn eat(&mut self, word: &str) -> bool {
-        self.space();
-        let Some(rest) = self.text[self.at..].strip_prefix(word) else { return false };
-        let is_word = |c: char| c == '_' || c.is_ascii_alphanumeric();
-        if word.ends_with(is_word) && rest.starts_with(is_word) {
-            return false;
-        }
-        self.at += word.len();
-        true
-    }
-
-    fn expect(&mut self, word: &str) -> Parsed<()> {
-        if self.eat(word) { Ok(()) } else { Err(self.error(&format!("`{word}`"))) }
-    }
-
-    fn take(&mut self, accept: impl Fn(char) -> bool) -> &'a str {
-        let rest = &self.text[self.at..];
-        let taken = rest.find(|c| !accept(c)).unwrap_or(rest.len());
-        self.at += taken;
-        &rest[..taken]
-    }
-
-    fn space(&mut self) {
-        loop {
-            self.take(char::is_whitespace);
-            if !self.text[self.at..].starts_with("//") {
-                return;
-            }
-            self.take(|c| c != '\n');
-        }
-    }
-
-    fn error(&self, expected: &str) -> ParseError {
-        self.error_at(self.at, expected)
-    }
-
-    fn error_at(&self, at: usize, expected: &str) -> ParseError {
-        let before = &self.text[..at];
-        let line_start = before.rfind('\n').map_or(0, |n| n + 1);
-        let rest = self.text[at..].trim_end();
-        let found: String = rest.lines().next().unwrap_or("").chars().take(20).collect();
-        ParseError {
-            line: before.matches('\n').count() + 1,
-            column: before[line_start..].chars().count() + 1,
-            expected: expected.to_owned(),
-            found: if rest.is_empty() { "the end".to_owned() } else { format!("`{found}`") },
-        }
+        Dim::parse(text, &mut symbol).map_err(|e| self.text.error_at(at, &format!("a size ({e})")))
     }
 }
 
@@ -519,8 +372,4 @@ fn plain_symbol(name: &str) -> Option<Symbol> {
         Some(number) => Some(Symbol::index(number)),
         None => Symbol::declared(name, ..).ok(),
     }
-}
-
-fn digits(text: &str) -> usize {
-    text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len())
 }

@@ -46,6 +46,7 @@ pub(super) fn check(kernel: &Kernel) -> Result<Vec<BoundGuard>, Vec<Finding>> {
         narrowed: Ranges::new(),
         next_index: 0,
         enclosing: Vec::new(),
+        proved: FxHashSet::default(),
         guards: IndexSet::new(),
         findings: Vec::new(),
     };
@@ -88,6 +89,8 @@ struct Ctx<'a> {
     next_index: u32,
     /// What must be positive where the walk is, as in [`BoundGuard`].
     enclosing: Vec<Dim>,
+    /// Indices and lengths of accesses that are proved.
+    proved: FxHashSet<(Dim, Dim)>,
     guards: IndexSet<BoundGuard>,
     findings: Vec<Finding>,
 }
@@ -121,8 +124,14 @@ impl Ctx<'_> {
             }
             Stmt::For { var, lo, hi, body, .. } => {
                 let outside = self.enclosing.len();
-                if let (Some(lo), Some(hi)) = (&self.known[lo.index()].low, &self.known[hi.index()].high) {
-                    let (lo, last) = ((**lo).clone(), &**hi - 1);
+                let ends = if (*lo, *hi) == self.kernel.task {
+                    // Proofs about all tasks are shorter without the ends of one call.
+                    Some((Dim::ZERO, &self.kernel.grid.extent - 1))
+                } else {
+                    let (lo, hi) = (&self.known[lo.index()].low, &self.known[hi.index()].high);
+                    lo.as_deref().cloned().zip(hi.as_deref().map(|hi| hi - 1))
+                };
+                if let Some((lo, last)) = ends {
                     self.enclose(&(&last + 1 - &lo));
                     let index = self.fresh(lo, last);
                     self.known[var.index()] = Known::exact(index);
@@ -180,8 +189,7 @@ impl Ctx<'_> {
         let Some(index) = index else {
             return self.find(format!("{what} of buffer {} may be anything", decl.name));
         };
-        let room = &decl.len - 1 - index;
-        if self.never_negative(index) && self.never_negative(&room) {
+        if self.is_inside(index, &decl.len) {
             return;
         }
         let ends = index.bounds_in(&self.narrowed).or_else(|| index.bounds_in(&self.ranges));
@@ -198,13 +206,24 @@ impl Ctx<'_> {
         });
     }
 
-    /// Whether an expression is at least 0 wherever the walk is.
-    fn never_negative(&self, dim: &Dim) -> bool {
-        let proved = |dim: &Dim| {
-            [&self.narrowed, &self.ranges].iter().any(|ranges| dim.known_ge_zero_in(ranges) == Some(true))
-        };
-        // What encloses the place is at least 1; one of them is often all it takes.
-        proved(dim) || self.enclosing.iter().any(|positive| proved(&(dim - positive + 1)))
+    /// Whether `0 <= index < len` wherever the walk is.
+    fn is_inside(&mut self, index: &Dim, len: &Dim) -> bool {
+        let key = (index.clone(), len.clone());
+        if self.proved.contains(&key) {
+            return true;
+        }
+        let ends = [index, &(len - 1 - index)];
+        let holds_in = |dim: &Dim, ranges| dim.known_ge_zero_in(ranges) == Some(true);
+        if ends.iter().all(|end| holds_in(end, &self.ranges)) {
+            // Nothing but the ranges of loops was used, and those are the same wherever the index has a value.
+            self.proved.insert(key);
+            return true;
+        }
+        ends.iter().all(|end| {
+            // What encloses the place is at least 1; one of them is often all it takes.
+            holds_in(end, &self.narrowed)
+                || self.enclosing.iter().any(|positive| holds_in(&(*end - positive + 1), &self.narrowed))
+        })
     }
 
     /// Records that `dim` is positive where the walk is, if its greatest value can be said without indices.

@@ -109,7 +109,9 @@ impl Ctx<'_> {
 
     fn stmts(&mut self, block: &Block, depth: usize) {
         if depth > MAX_NESTING {
-            self.find(Rule::Nesting, format!("blocks nest more than {MAX_NESTING} deep"));
+            if self.findings.iter().all(|f| f.rule != Rule::Nesting) {
+                self.find(Rule::Nesting, format!("blocks nest more than {MAX_NESTING} deep"));
+            }
             return;
         }
         for stmt in block {
