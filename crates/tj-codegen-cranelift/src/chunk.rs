@@ -76,6 +76,15 @@ impl Emitter<'_> {
                 let [x, y, z] = [x, y, z].map(|v| self.as_vectors(turn, c, v));
                 (0..x.len()).map(|i| self.b.ins().fma(x[i], y[i], z[i])).collect()
             }
+            // A mask is not the bits of a bool.
+            Op::Bitcast(x) | Op::Cast(x) if self.kernel.dtype(x).is_bool() => {
+                let x = self.as_vectors(turn, c, x);
+                if dtype.is_bool() {
+                    x
+                } else {
+                    vector_convert::cast(&mut self.b, width, DType::Bool, dtype, &x)
+                }
+            }
             Op::Cast(x) => {
                 let from = self.kernel.dtype(x);
                 let x = self.as_vectors(turn, c, x);

@@ -9,7 +9,8 @@ use tj_tensor::{DType, Scalar};
 /// All tuples of special values, in a serial loop and in a lanes loop.
 fn cases(ins: &[DType], out: DType, f: impl Fn(&mut Builder, &[Value]) -> Value) -> Vec<Case> {
     let lists: Vec<Vec<Scalar>> = ins.iter().map(|&d| special(d)).collect();
-    let n: usize = lists.iter().map(Vec::len).product();
+    // Enough for vectors of bytes.
+    let n: usize = lists.iter().map(Vec::len).product::<usize>().max(70);
     let mut stride = 1;
     let mut buffers = Vec::new();
     for (list, &dtype) in lists.iter().zip(ins) {
