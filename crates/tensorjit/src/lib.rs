@@ -1,1 +1,61 @@
-//! A dynamic tensor compiler for CPUs: lazy arrays, symbolic sizes, fusion, planned memory.
+//! A dynamic tensor compiler for CPUs.
+//!
+//! Array programs are written lazily, over tensors whose sizes may be symbols with bounds. They are fused, their
+//! memory is planned, they are compiled once for all sizes to native code, every guard is checked, and they run on all
+//! cores with the same bits every time.
+//!
+//! ```
+//! use tensorjit::{CompileOptions, CompiledGraph, DType, Dim, Tensor, input};
+//!
+//! let n = Dim::new("N", 0..=4096)?;
+//! let x = input("x", DType::F32, [n, 3.into()])?;
+//! let w = input("w", DType::F32, [3.into(), 2.into()])?;
+//! let y = x.matmul(&w).relu().sum(-1);
+//!
+//! let graph = CompiledGraph::new(&[y], CompileOptions::default())?;
+//! let w = Tensor::from_shape_vec([3, 2], vec![1.0_f32, -1.0, 2.0, -2.0, 3.0, -3.0])?;
+//! for rows in [0, 1, 7] {
+//!     let x = Tensor::full([rows, 3], 1.0_f32)?;
+//!     let out = graph.call(&[("x", &x), ("w", &w)])?;
+//!     assert_eq!(out[0].to_vec::<f32>()?, vec![6.0; rows]);
+//! }
+//! assert_eq!(graph.report().compilations, 1);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! This crate only re-exports; each layer is a crate of its own: `tj-tensor` (tensors), `tj-ir` (what programs mean),
+//! `tj-plan` (queries and schedulers), `tj-kernel` (loops), `tj-codegen-cranelift` and `tj-codegen-c` (machine code),
+//! `tj-memory` (arenas), `tj-runtime` (compiling and calling), `tj-io` (files).
+
+#![forbid(unsafe_code)]
+
+pub use tj_ir::{
+    At, Axes, Cause, Condition, Context, Dim, DimError, Guard, IrError, LazyTensor, Op, Operand, ReduceOp,
+    Symbol, at, axis, constant, input, maximum, minimum, number, size, where_,
+};
+pub use tj_runtime::MaxBytes::Bytes;
+pub use tj_runtime::{
+    Backend, CompileOptions, CompiledGraph, DefaultScheduler, Error, Explanation, InterpretKernel,
+    InterpretPlan, MaxBytes, Observer, OutputView, RunReport, Scheduler, Stage, Unfused, doctor, explain,
+};
+pub use tj_tensor::{Buffer, DType, Element, Scalar, SliceSpec, Tensor, TensorError};
+
+/// The table of scalar operators.
+pub mod op {
+    pub use tj_ir::op::{Algebra, Annihilator, DTypeRule, Domain, FillRule, Named, OpInfo, TABLE};
+}
+
+/// Tensor files.
+pub mod io {
+    pub use tj_io::*;
+}
+
+/// Memory plans on their own.
+pub mod memory {
+    pub use tj_memory::*;
+}
+
+/// The README of the repository, run as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

@@ -54,12 +54,14 @@ impl Emitter<'_> {
             }
             Op::Binary(op @ (BinOp::Shl | BinOp::Sar | BinOp::Shr), x, count) => {
                 let x = self.as_vectors(turn, c, x);
+                let known = self.kernel.constant(count);
                 let count = self.value(count);
-                vector::shift(&mut self.b, op, dtype, &x, count)
+                vector::shift(&mut self.b, op, dtype, &x, count, known)
             }
             Op::Binary(op, x, y) => {
+                let known = self.kernel.constant(y);
                 let [x, y] = [x, y].map(|v| self.as_vectors(turn, c, v));
-                vector::binary(&mut self.b, op, dtype, &x, &y)
+                vector::binary(&mut self.b, op, dtype, &x, &y, known)
             }
             Op::Compare(op, x, y) => {
                 let operands = self.kernel.dtype(x);

@@ -187,8 +187,7 @@ impl Emitter<'_> {
         match self.kernel.op(value) {
             Op::Unary(op, _) => scalar::unary(b, op, dtype, operands[0]),
             Op::Binary(op, _, y) => {
-                let known = if let Op::Const(c) = self.kernel.op(y) { Some(c) } else { None };
-                scalar::binary(b, op, dtype, operands[0], operands[1], known)
+                scalar::binary(b, op, dtype, operands[0], operands[1], self.kernel.constant(y))
             }
             Op::Compare(op, x, _) => scalar::compare(b, op, self.kernel.dtype(x), operands[0], operands[1]),
             Op::Select(..) => b.ins().select(operands[0], operands[1], operands[2]),

@@ -1,3 +1,35 @@
 //! Symbolic sizes, operators with their algebra, expressions, and lazy tensors.
+//!
+//! What this layer knows: what a program *means*. Sizes are integer expressions over bounded symbols ([`dim`]);
+//! scalar operators are rows of one table ([`op`]) whose meaning is written over primitive operations ([`prim`],
+//! [`expand`], [`elementary`]); tensors are defined by expressions in index notation ([`expr`]); what could not
+//! be proven about sizes is a [`guard`]. A user builds [`LazyTensor`]s ([`lazy`]) and [`trace`] turns them into
+//! definitions. What it must never know: plans, kernels, loops, storage order.
+//!
+//! Modules in reading order: `dim`, `prim`, `op`, `expand`, `elementary`, `expr`, `guard`, `lazy`, `context`,
+//! `trace`.
 
+#![forbid(unsafe_code)]
+
+mod context;
 pub mod dim;
+pub mod elementary;
+mod error;
+pub mod expand;
+pub mod expr;
+pub mod guard;
+mod lazy;
+pub mod op;
+pub mod prim;
+pub mod trace;
+
+pub use context::Context;
+pub use dim::{Dim, DimError, Symbol};
+pub use error::{Cause, IrError, shape_text};
+pub use expr::{Expr, ExprArena, ExprId, Source, Tree};
+pub use guard::{Condition, Guard};
+pub use lazy::{
+    At, Axes, LazyTensor, Operand, Shape, at, axis, constant, input, maximum, minimum, number, size, where_,
+};
+pub use op::{Op, ReduceOp};
+pub use trace::{Definition, InputDecl, Trace};

@@ -212,13 +212,48 @@ impl Builder {
         self.push(Stmt::Gemm(gemm));
     }
 
-    /// A loop; `body` receives its variable.
-    pub fn for_loop(&mut self, kind: LoopKind, lo: Value, hi: Value, body: impl FnOnce(&mut Builder, Value)) {
+    /// How deep in blocks a value is defined: values of outer loops are less deep.
+    pub fn depth(&self, value: Value) -> u32 {
+        self.depth[value.index()]
+    }
+
+    /// Opens the body of a loop and gives its variable; `close_loop` ends it.
+    pub fn open_loop(&mut self) -> Value {
         self.open.push(Scope::default());
-        let var = self.fresh(Op::LoopVar, DType::I64, self.open.len() - 1);
-        body(self, var);
+        self.fresh(Op::LoopVar, DType::I64, self.open.len() - 1)
+    }
+
+    /// Ends the loop that `open_loop` opened.
+    pub fn close_loop(&mut self, kind: LoopKind, var: Value, lo: Value, hi: Value) {
         let body = self.close();
         self.push(Stmt::For { var, lo, hi, kind, body });
+    }
+
+    /// Opens a block that is not part of the kernel yet.
+    pub fn open_block(&mut self) {
+        self.open.push(Scope::default());
+    }
+
+    /// Ends the block that `open_block` opened.
+    pub fn close_block(&mut self) -> Block {
+        self.close()
+    }
+
+    /// `while head; cond { body }` of closed blocks.
+    pub fn push_while(&mut self, head: Block, cond: Value, body: Block) {
+        self.push(Stmt::While { head, cond, body });
+    }
+
+    /// `if cond { then } else { els }` of closed blocks.
+    pub fn push_if(&mut self, cond: Value, then: Block, els: Block) {
+        self.push(Stmt::If { cond, then, els });
+    }
+
+    /// A loop; `body` receives its variable.
+    pub fn for_loop(&mut self, kind: LoopKind, lo: Value, hi: Value, body: impl FnOnce(&mut Builder, Value)) {
+        let var = self.open_loop();
+        body(self, var);
+        self.close_loop(kind, var, lo, hi);
     }
 
     /// Runs `head`, which gives the condition, then `body` while it holds.

@@ -29,6 +29,7 @@
 use std::fmt;
 
 use tj_ir::dim::Dim;
+pub use tj_ir::prim::{BinOp, CmpOp, UnOp};
 use tj_tensor::{DType, Scalar};
 
 macro_rules! id {
@@ -72,7 +73,7 @@ pub const MAX_NESTING: usize = 100;
 pub const MAX_LANES: u32 = 256;
 
 /// One native function: `fn(args, lo, hi) -> status`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Kernel {
     /// A C identifier, unique in its program.
     pub name: String,
@@ -95,7 +96,7 @@ pub struct Kernel {
 }
 
 /// Memory as a kernel sees it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Buffer {
     /// For messages and texts.
     pub name: String,
@@ -119,7 +120,7 @@ pub enum Access {
 }
 
 /// The independent tasks of a kernel.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Grid {
     /// Number of tasks; the function may be called on any sub-range but an empty one, once for each task.
     pub extent: Dim,
@@ -130,7 +131,7 @@ pub struct Grid {
 }
 
 /// A variable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct VarDecl {
     /// Its type.
     pub dtype: DType,
@@ -142,7 +143,7 @@ pub struct VarDecl {
 pub type Block = Vec<Stmt>;
 
 /// What happens.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Stmt {
     /// Evaluates a value here.
     Def(Value),
@@ -208,7 +209,7 @@ pub enum Stmt {
 /// Operands of [`Stmt::Gemm`]. For each `(i, j)`: `k` is cut into blocks of 256; within a block a chain of fused
 /// multiply-adds starts from +0 in the order of `k`; the sums of later blocks are added to that of the first, in
 /// order. `k = 0` gives +0. `c` is overwritten and never read; it does not overlap `a` or `b`.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Gemm {
     /// f32 or f64.
     pub dtype: DType,
@@ -227,7 +228,7 @@ pub struct Gemm {
 }
 
 /// A matrix inside a buffer: element `(r, c)` is at `offset + r * row_stride + c * col_stride`.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Matrix {
     /// Where.
     pub buffer: Buf,
@@ -285,71 +286,6 @@ pub enum Op {
     Bitcast(Value),
 }
 
-/// Operations of one operand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum UnOp {
-    /// Sign flipped (floats, NaN and zero too); wraps for integers.
-    Neg,
-    /// Sign bit cleared (floats); wraps for the least integer.
-    Abs,
-    /// Correctly rounded square root; floats.
-    Sqrt,
-    /// Greatest integer not above; floats, keeps -0.
-    Floor,
-    /// Logical not of `bool`, bitwise not of integers.
-    Not,
-}
-
-/// Operations of two operands of the same type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum BinOp {
-    /// Sum.
-    Add,
-    /// Difference.
-    Sub,
-    /// Product.
-    Mul,
-    /// Quotient; floats only.
-    Div,
-    /// Quotient rounded down; integers only.
-    FloorDiv,
-    /// Remainder with the sign of the divisor; integers only.
-    Mod,
-    /// Greater; NaN if either is NaN, and -0 < +0.
-    Max,
-    /// Lesser; NaN if either is NaN, and -0 < +0.
-    Min,
-    /// Bitwise and; `bool` and integers.
-    And,
-    /// Bitwise or; `bool` and integers.
-    Or,
-    /// Bitwise exclusive or; `bool` and integers.
-    Xor,
-    /// Shift left; integers.
-    Shl,
-    /// Arithmetic shift right; signed integers.
-    Sar,
-    /// Logical shift right; integers.
-    Shr,
-}
-
-/// Comparisons.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum CmpOp {
-    /// Equal; +0 equals -0.
-    Eq,
-    /// Not equal; true for NaN.
-    Ne,
-    /// Less.
-    Lt,
-    /// Less or equal.
-    Le,
-    /// Greater.
-    Gt,
-    /// Greater or equal.
-    Ge,
-}
-
 impl Kernel {
     /// The operation that makes `value`.
     pub fn op(&self, value: Value) -> Op {
@@ -359,6 +295,11 @@ impl Kernel {
     /// The type of `value`.
     pub fn dtype(&self, value: Value) -> DType {
         self.values[value.index()].1
+    }
+
+    /// The number that `value` is, if it is a constant.
+    pub fn constant(&self, value: Value) -> Option<Scalar> {
+        if let Op::Const(scalar) = self.op(value) { Some(scalar) } else { None }
     }
 
     /// The declaration of `var`.

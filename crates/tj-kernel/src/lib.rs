@@ -5,9 +5,10 @@
 //! both plans and levels. What it must never know: C, Cranelift, files, threads.
 //!
 //! Modules in reading order: [`ir`] (the language and its meaning), [`arith`] (its operations, on bits), [`abi`] (how
-//! a compiled kernel is called), [`build`] (making kernels), [`mod@verify`] (rules, and bounds of accesses), `text`
-//! (printing and parsing), [`mod@interpret`] with `memory` (running them slowly), [`lanes`] (what back ends
-//! need to know to vectorise), [`mod@sample`] (random kernels for tests of back ends).
+//! a compiled kernel is called), [`build`] (making kernels), [`mod@lower`] (from plans to kernels), [`mod@verify`]
+//! (rules, and bounds of accesses), `text` (printing and parsing), [`mod@interpret`] with `memory` (running them
+//! slowly), [`lanes`] (what back ends need to know to vectorise), [`mod@sample`] (random kernels for tests of back
+//! ends).
 
 #![forbid(unsafe_code)]
 
@@ -17,6 +18,7 @@ pub mod build;
 pub mod interpret;
 pub mod ir;
 pub mod lanes;
+pub mod lower;
 mod memory;
 pub mod sample;
 mod text;
@@ -28,6 +30,7 @@ pub use ir::{
     Access, BinOp, Block, Buf, Buffer, CmpOp, Gemm, Grid, Kernel, LoopKind, Matrix, Op, Stmt, UnOp, Value,
     Var, VarDecl,
 };
+pub use lower::{Binding, Lowered, lower};
 pub use memory::{BufferContents, Memory};
 pub use text::{ParseError, parse};
 pub use verify::{BoundGuard, Finding, Rule, verify};

@@ -32,30 +32,21 @@ mod print;
 pub use cursor::ParseError;
 pub use parse::parse;
 
-use crate::ir::{Access, BinOp, CmpOp, UnOp};
+use crate::ir::Access;
 
-/// Gives an enum the list of its variants and their words in texts.
-macro_rules! words {
-    ($type:ident, $n:literal: $($variant:ident $word:literal)*) => {
-        impl $type {
-            /// All of them, in the order of declaration.
-            pub const ALL: [$type; $n] = [$($type::$variant),*];
+impl Access {
+    /// All of them, in the order of declaration.
+    pub const ALL: [Access; 3] = [Access::Read, Access::Write, Access::Scratch];
 
-            /// The word in texts.
-            pub fn name(self) -> &'static str {
-                match self {
-                    $($type::$variant => $word,)*
-                }
-            }
+    /// The word in texts.
+    pub fn name(self) -> &'static str {
+        match self {
+            Access::Read => "read",
+            Access::Write => "write",
+            Access::Scratch => "scratch",
         }
-    };
+    }
 }
-
-words!(UnOp, 5: Neg "neg" Abs "abs" Sqrt "sqrt" Floor "floor" Not "not");
-words!(BinOp, 14: Add "add" Sub "sub" Mul "mul" Div "div" FloorDiv "floordiv" Mod "mod" Max "max" Min "min"
-    And "and" Or "or" Xor "xor" Shl "shl" Sar "sar" Shr "shr");
-words!(CmpOp, 6: Eq "eq" Ne "ne" Lt "lt" Le "le" Gt "gt" Ge "ge");
-words!(Access, 3: Read "read" Write "write" Scratch "scratch");
 
 /// Whether a name can stand in a text without quotes.
 fn is_bare(name: &str) -> bool {

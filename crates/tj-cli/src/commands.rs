@@ -1,0 +1,246 @@
+//! What each command does.
+//!
+//! Results go to standard output, everything else to standard error.
+
+mod explain;
+mod plan_memory;
+mod run;
+mod show;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write as _;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use tensorjit::{
+    Backend, Bytes, CompileOptions, Error, InterpretKernel, InterpretPlan, LazyTensor, Scheduler, Tensor,
+    TensorError, input,
+};
+
+use crate::args::{BackendName, Cli, Command, SchedulerName, WorkArgs};
+use crate::ast::Program;
+use crate::data::load;
+use crate::diagnostic::{Diagnostic, Style};
+use crate::eval::{Evaluated, Value, evaluate};
+use crate::exit::Exit;
+use crate::parse::{parse_expression, parse_program};
+use crate::values::{MaxBytes, Source};
+
+/// Why a command stops.
+#[derive(Debug)]
+pub struct Failure {
+    exit: Exit,
+    /// Ready to be shown.
+    message: String,
+}
+
+impl Failure {
+    /// The user's input is wrong.
+    pub fn wrong(message: impl Into<String>) -> Failure {
+        Failure { exit: Exit::Wrong, message: format!("error: {}\n", message.into()) }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Failure {
+        let exit = match error {
+            Error::Budget { .. } => Exit::Budget,
+            Error::Internal { .. } => Exit::Bug,
+            _ => Exit::Wrong,
+        };
+        Failure { exit, message: format!("error: {error}\n") }
+    }
+}
+
+impl From<TensorError> for Failure {
+    fn from(error: TensorError) -> Failure {
+        Failure::wrong(error.to_string())
+    }
+}
+
+impl From<tensorjit::io::IoError> for Failure {
+    fn from(error: tensorjit::io::IoError) -> Failure {
+        Failure::wrong(error.to_string())
+    }
+}
+
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Failure {
+        Failure::wrong(error.to_string())
+    }
+}
+
+/// Does what the command line asks for and shows what went wrong.
+pub fn run(cli: Cli) -> Exit {
+    let done = match cli.command {
+        Command::Run(args) => run::run(&args),
+        Command::Explain(args) => explain::explain(&args),
+        Command::Check(args) => show::check(&args),
+        Command::Build(args) => show::build(&args),
+        Command::PlanMemory(args) => plan_memory::plan_memory(&args),
+        Command::Info(args) => show::info(&args),
+        Command::Doctor => show::doctor(),
+    };
+    match done {
+        Ok(()) => Exit::Done,
+        Err(Failure { exit, message }) => {
+            // Nobody is left to tell if standard error is gone.
+            let _ = std::io::stderr().write_all(message.as_bytes());
+            exit
+        }
+    }
+}
+
+/// Writes a result to standard output.
+fn print(text: &str) -> Result<(), Failure> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        // Whoever reads has seen enough.
+        Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        done => Ok(done?),
+    }
+}
+
+/// A program and its text.
+struct Text {
+    origin: String,
+    source: String,
+    program: Program,
+}
+
+impl Text {
+    fn read(source: &Source) -> Result<Text, Failure> {
+        let (origin, source, parsed) = match source {
+            Source::File(path) => {
+                let origin = path.display().to_string();
+                let text = fs::read_to_string(path).map_err(|e| Failure::wrong(format!("{origin}: {e}")))?;
+                let parsed = parse_program(&text);
+                (origin, text, parsed)
+            }
+            Source::Expression(text) => ("expression".to_string(), text.clone(), parse_expression(text)),
+        };
+        match parsed {
+            Ok(program) => Ok(Text { origin, source, program }),
+            Err(errors) => {
+                let shown =
+                    errors.iter().map(|e| Diagnostic::from(e).render(&origin, &source, Style::of_stderr()));
+                Err(Failure { exit: Exit::Wrong, message: shown.collect() })
+            }
+        }
+    }
+
+    fn evaluate(&self, given: &BTreeMap<String, Value>) -> Result<Evaluated, Failure> {
+        evaluate(&self.program, given).map_err(|diagnostic| {
+            let message = diagnostic.render(&self.origin, &self.source, Style::of_stderr());
+            Failure { exit: Exit::Wrong, message }
+        })
+    }
+}
+
+/// A program ready to be compiled, with data for its inputs.
+struct Work {
+    evaluated: Evaluated,
+    inputs: Vec<(String, Tensor)>,
+    options: CompileOptions,
+}
+
+impl Work {
+    /// Reads a program and its data. `sizes` are values of size symbols.
+    fn read(text: &Text, args: &WorkArgs, sizes: &BTreeMap<String, i64>) -> Result<Work, Failure> {
+        let declared: Vec<String> = text
+            .program
+            .stmts
+            .iter()
+            .filter_map(|stmt| match &stmt.kind {
+                crate::StmtKind::Input { name, .. } => Some(name.text.clone()),
+                crate::StmtKind::Size { .. }
+                | crate::StmtKind::Bind { .. }
+                | crate::StmtKind::Output { .. }
+                | crate::StmtKind::Einop { .. }
+                | crate::StmtKind::Result { .. } => None,
+            })
+            .collect();
+        // What the program does not declare gets its type from the data; numbers stay weak.
+        let mut given: BTreeMap<String, Value> = BTreeMap::new();
+        let mut inputs: Vec<(String, Tensor)> = Vec::new();
+        let mut found: Vec<LazyTensor> = Vec::new();
+        for argument in &args.inputs {
+            if declared.contains(&argument.name) {
+                continue;
+            }
+            if let crate::values::InputData::Number(number) = &argument.data {
+                given.insert(argument.name.clone(), weak(*number, &argument.name)?);
+                continue;
+            }
+            let tensor = load(&argument.name, &argument.data, None, sizes)?;
+            let shape = tensor.shape().iter().map(|&extent| extent.into());
+            let lazy = input(&argument.name, tensor.dtype(), shape).map_err(Error::from)?;
+            given.insert(argument.name.clone(), Value::Tensor(lazy.clone()));
+            found.push(lazy);
+            inputs.push((argument.name.clone(), tensor));
+        }
+        let evaluated = text.evaluate(&given)?;
+        for argument in &args.inputs {
+            let Some((_, lazy)) = evaluated.inputs.iter().find(|(name, _)| *name == argument.name) else {
+                continue;
+            };
+            inputs.push((argument.name.clone(), load(&argument.name, &argument.data, Some(lazy), sizes)?));
+        }
+        let mut options = options(args);
+        options.inputs = evaluated.inputs.iter().map(|(_, lazy)| lazy.clone()).chain(found).collect();
+        Ok(Work { evaluated, inputs, options })
+    }
+
+    fn outputs(&self) -> Vec<LazyTensor> {
+        self.evaluated.outputs.iter().map(|(_, lazy)| lazy.clone()).collect()
+    }
+}
+
+fn weak(number: crate::values::Number, name: &str) -> Result<Value, Failure> {
+    Ok(match number {
+        crate::values::Number::Bool(b) => Value::Bool(b),
+        crate::values::Number::Float(x) => Value::Float(x),
+        crate::values::Number::Int(n) => Value::Int(
+            i64::try_from(n)
+                .map_err(|_| Failure::wrong(format!("input {name}: {n} does not fit in 63 bits")))?,
+        ),
+    })
+}
+
+fn options(args: &WorkArgs) -> CompileOptions {
+    let scheduler: Option<Arc<dyn Scheduler>> = match args.scheduler {
+        SchedulerName::Default => None,
+        SchedulerName::Interpret => Some(Arc::new(InterpretPlan)),
+        SchedulerName::InterpretKernel => Some(Arc::new(InterpretKernel)),
+    };
+    CompileOptions {
+        scheduler,
+        backend: match args.backend {
+            BackendName::Auto => Backend::Auto,
+            BackendName::Cranelift => Backend::Cranelift,
+            BackendName::C => Backend::C,
+        },
+        max_bytes: match args.max_bytes {
+            MaxBytes::Auto => tensorjit::MaxBytes::Auto,
+            MaxBytes::Bytes(n) => Bytes(n),
+            MaxBytes::Unlimited => tensorjit::MaxBytes::Unlimited,
+        },
+        threads: args.threads.map_or(0, NonZeroUsize::get),
+        ..CompileOptions::default()
+    }
+}
+
+/// Values of sizes from `--dim`.
+fn given_sizes(args: &WorkArgs) -> Result<BTreeMap<String, i64>, Failure> {
+    let mut sizes = BTreeMap::new();
+    for dim in &args.dims {
+        let value = i64::try_from(dim.value).map_err(|_| {
+            Failure::wrong(format!("size {} = {} does not fit in 63 bits", dim.name, dim.value))
+        })?;
+        if sizes.insert(dim.name.clone(), value).is_some() {
+            return Err(Failure::wrong(format!("size {} is given twice", dim.name)));
+        }
+    }
+    Ok(sizes)
+}

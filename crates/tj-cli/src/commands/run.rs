@@ -1,0 +1,163 @@
+//! `tj run`.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value as Json, json};
+use tensorjit::{CompiledGraph, DType, RunReport, Tensor, io};
+
+use super::{Failure, Text, Work, given_sizes, print};
+use crate::args::RunArgs;
+use crate::values::Sweep;
+
+pub(super) fn run(args: &RunArgs) -> Result<(), Failure> {
+    let text = Text::read(&args.work.program)?;
+    let sizes = given_sizes(&args.work)?;
+    match &args.sweep {
+        Some(sweep) => run_sweep(args, &text, &sizes, sweep),
+        None => run_once(args, &text, &sizes),
+    }
+}
+
+fn run_once(args: &RunArgs, text: &Text, sizes: &BTreeMap<String, i64>) -> Result<(), Failure> {
+    let work = Work::read(text, &args.work, sizes)?;
+    let graph = CompiledGraph::new(&work.outputs(), work.options.clone())?;
+    let (outputs, report) = call(&graph, &work, sizes)?;
+    let names: Vec<&str> = work.evaluated.outputs.iter().map(|(name, _)| name.as_str()).collect();
+    let mut saved = vec![false; outputs.len()];
+    for file in &args.outputs {
+        let position = match &file.name {
+            None if outputs.len() == 1 => Some(0),
+            None => None,
+            Some(name) => names.iter().position(|known| known == name),
+        };
+        let Some(position) = position else {
+            let wanted = file.name.as_deref().unwrap_or("the only output");
+            return Err(Failure::wrong(format!(
+                "there is no {wanted}; the outputs are {}",
+                names.join(", ")
+            )));
+        };
+        io::write(&file.path, &outputs[position])?;
+        saved[position] = true;
+    }
+    if args.report.is_some() {
+        let runs = [run_json(&report, &names, &outputs, None)];
+        return print(&format!(
+            "{:#}\n",
+            json!({ "compilations": graph.report().compilations, "runs": runs })
+        ));
+    }
+    let mut shown = String::new();
+    let mut values = serde_json::Map::new();
+    for ((name, output), saved) in names.iter().zip(&outputs).zip(saved) {
+        if saved {
+            continue;
+        }
+        if args.json {
+            values.insert((*name).to_string(), tensor_json(output));
+        } else if names.len() == 1 {
+            shown.push_str(&format!("{output}\n"));
+        } else {
+            shown.push_str(&format!("{name} = {output}\n"));
+        }
+    }
+    if args.json && !values.is_empty() {
+        shown = format!("{:#}\n", Json::Object(values));
+    }
+    print(&shown)
+}
+
+/// One program, every size, one process.
+fn run_sweep(
+    args: &RunArgs,
+    text: &Text,
+    sizes: &BTreeMap<String, i64>,
+    sweep: &Sweep,
+) -> Result<(), Failure> {
+    let mut graph: Option<CompiledGraph> = None;
+    let mut runs = Vec::new();
+    let mut shown = String::new();
+    for &value in &sweep.values {
+        let value = i64::try_from(value).map_err(|_| Failure::wrong(format!("size {value} is too large")))?;
+        let mut sizes = sizes.clone();
+        sizes.insert(sweep.name.clone(), value);
+        let work = Work::read(text, &args.work, &sizes)?;
+        if !work.evaluated.sizes.iter().any(|(name, _)| *name == sweep.name) {
+            return Err(Failure::wrong(format!("the program declares no size {}", sweep.name)));
+        }
+        let graph = match &mut graph {
+            Some(graph) => graph,
+            none => none.insert(CompiledGraph::new(&work.outputs(), work.options.clone())?),
+        };
+        let (outputs, report) = call(graph, &work, &sizes)?;
+        let names: Vec<&str> = work.evaluated.outputs.iter().map(|(name, _)| name.as_str()).collect();
+        runs.push(run_json(&report, &names, &outputs, Some((&sweep.name, value))));
+        for (name, output) in names.iter().zip(&outputs) {
+            shown.push_str(&format!("{} = {value}: {name} = {output}\n", sweep.name));
+        }
+    }
+    let compilations = graph.as_ref().map_or(0, |graph| graph.report().compilations);
+    if args.report.is_some() || args.json {
+        return print(&format!("{:#}\n", json!({ "compilations": compilations, "runs": runs })));
+    }
+    print(&shown)
+}
+
+fn call(
+    graph: &CompiledGraph,
+    work: &Work,
+    sizes: &BTreeMap<String, i64>,
+) -> Result<(Vec<Tensor>, RunReport), Failure> {
+    let known: Vec<String> = graph.size_names().collect();
+    // A value that only made data is no business of the program.
+    let bindings: Vec<(&str, i64)> = sizes
+        .iter()
+        .filter(|(name, _)| known.contains(name))
+        .map(|(name, &value)| (name.as_str(), value))
+        .collect();
+    let inputs: Vec<(&str, &Tensor)> =
+        work.inputs.iter().map(|(name, tensor)| (name.as_str(), tensor)).collect();
+    Ok(graph.call_reported(&bindings, &inputs)?)
+}
+
+fn run_json(report: &RunReport, names: &[&str], outputs: &[Tensor], sweep: Option<(&str, i64)>) -> Json {
+    let bindings: serde_json::Map<String, Json> =
+        report.bindings.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
+    let values: serde_json::Map<String, Json> =
+        names.iter().zip(outputs).map(|(name, output)| ((*name).to_string(), tensor_json(output))).collect();
+    json!({
+        "sweep": sweep.map(|(name, value)| json!({ name: value })),
+        "bindings": bindings,
+        "kernels": report.kernels,
+        "input_bytes": report.input_bytes,
+        "temporary_bytes": report.temporary_bytes,
+        "unreused_temporary_bytes": report.unreused_temporary_bytes,
+        "output_bytes": report.output_bytes,
+        "peak_bytes": report.peak_bytes,
+        "bound_bytes": report.bound_bytes,
+        "allocations": report.allocations,
+        "outputs": values,
+    })
+}
+
+/// A tensor as JSON: its dtype, shape and elements in row-major order. What JSON cannot write as a number is a
+/// string.
+fn tensor_json(tensor: &Tensor) -> Json {
+    let number = |x: f64| serde_json::Number::from_f64(x).map_or_else(|| json!(x.to_string()), Json::Number);
+    let elements: Vec<Json> = match tensor.dtype() {
+        DType::Bool => tensor.to_vec::<bool>().unwrap_or_default().into_iter().map(Json::from).collect(),
+        DType::F32 => {
+            tensor.to_vec::<f32>().unwrap_or_default().into_iter().map(|x| number(x.into())).collect()
+        }
+        DType::U64 => tensor.to_vec::<u64>().unwrap_or_default().into_iter().map(Json::from).collect(),
+        dtype if dtype.is_int() => {
+            let wide = tensor.cast(DType::I64).and_then(|t| t.to_vec::<i64>());
+            wide.unwrap_or_default().into_iter().map(Json::from).collect()
+        }
+        _ => {
+            let wide = tensor.cast(DType::F64).and_then(|t| t.to_vec::<f64>());
+            wide.unwrap_or_default().into_iter().map(number).collect()
+        }
+    };
+    json!({ "dtype": tensor.dtype().to_string(), "shape": tensor.shape(), "data": elements })
+}

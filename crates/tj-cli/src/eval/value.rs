@@ -1,0 +1,190 @@
+//! Values of expressions, and arithmetic on those that are not tensors.
+
+use tensorjit::{Dim, LazyTensor, Op, Operand, number, size};
+
+use crate::ast::{BinaryOp, Span};
+use crate::diagnostic::Diagnostic;
+
+/// What an expression is worth.
+#[derive(Clone, Debug)]
+pub enum Value {
+    /// A tensor.
+    Tensor(LazyTensor),
+    /// An integer whose dtype gives way.
+    Int(i64),
+    /// A float whose dtype gives way.
+    Float(f64),
+    /// A truth value.
+    Bool(bool),
+    /// A size.
+    Size(Dim),
+    /// A word or string.
+    Text(String),
+    /// `None`.
+    None,
+    /// A tuple or list.
+    Sequence(Vec<Value>),
+}
+
+impl Value {
+    pub(super) fn is_tensor(&self) -> bool {
+        matches!(self, Value::Tensor(_))
+    }
+
+    fn kind(&self) -> &'static str {
+        match self {
+            Value::Tensor(_) => "a tensor",
+            Value::Int(_) => "an integer",
+            Value::Float(_) => "a float",
+            Value::Bool(_) => "a truth value",
+            Value::Size(_) => "a size",
+            Value::Text(_) => "a word",
+            Value::None => "None",
+            Value::Sequence(_) => "a sequence",
+        }
+    }
+
+    pub(super) fn not(&self, wanted: &str, span: Span) -> Diagnostic {
+        Diagnostic::new(format!("this is {}, not {wanted}", self.kind()), span)
+    }
+
+    /// As an operand, in which host numbers stay weak.
+    pub(super) fn into_operand(self, span: Span) -> Result<Operand, Diagnostic> {
+        Ok(match self {
+            Value::Tensor(t) => Operand::Tensor(t),
+            Value::Int(n) => Operand::Int(n),
+            Value::Float(x) => Operand::Float(x),
+            Value::Bool(b) => Operand::Bool(b),
+            Value::Size(d) => match d.is_const() {
+                Some(n) => Operand::Int(n),
+                None => Operand::Tensor(size(&d)),
+            },
+            Value::Text(_) | Value::None | Value::Sequence(_) => {
+                return Err(self.not("a tensor or number", span));
+            }
+        })
+    }
+
+    /// As a tensor; numbers become tensors of rank 0.
+    pub(crate) fn into_tensor(self, span: Span) -> Result<LazyTensor, Diagnostic> {
+        Ok(match self.into_operand(span)? {
+            Operand::Tensor(t) => t,
+            Operand::Int(n) => number(n),
+            Operand::Float(x) => number(x),
+            Operand::Bool(b) => number(b),
+        })
+    }
+
+    pub(super) fn as_int(&self, span: Span) -> Result<i64, Diagnostic> {
+        match self {
+            Value::Int(n) => Ok(*n),
+            Value::Size(d) => d.is_const().ok_or_else(|| self.not("a fixed integer", span)),
+            other => Err(other.not("an integer", span)),
+        }
+    }
+
+    pub(super) fn as_bool(&self, span: Span) -> Result<bool, Diagnostic> {
+        match self {
+            Value::Bool(b) => Ok(*b),
+            other => Err(other.not("True or False", span)),
+        }
+    }
+
+    pub(super) fn as_size(&self, span: Span) -> Result<Dim, Diagnostic> {
+        match self {
+            Value::Int(n) => Ok(Dim::from(*n)),
+            Value::Size(d) => Ok(d.clone()),
+            other => Err(other.not("a size", span)),
+        }
+    }
+
+    pub(super) fn as_items(&self) -> Vec<Value> {
+        match self {
+            Value::Sequence(items) => items.clone(),
+            other => vec![other.clone()],
+        }
+    }
+}
+
+/// The operator of the table that an infix operator is on tensors.
+pub(super) fn tensor_op(op: BinaryOp) -> Option<Op> {
+    Op::by_symbol(op.symbol())
+}
+
+/// Applies an operator to operands of which one is a tensor at least.
+pub(super) fn apply(op: Op, args: impl IntoIterator<Item = Operand>) -> LazyTensor {
+    LazyTensor::map(op, args)
+}
+
+/// An infix operator on numbers and sizes.
+pub(super) fn host_binary(op: BinaryOp, a: &Value, b: &Value, span: Span) -> Result<Value, Diagnostic> {
+    let unknown = || {
+        Diagnostic::new(format!("`{}` is not defined on {} and {}", op.symbol(), a.kind(), b.kind()), span)
+    };
+    let overflow = || Diagnostic::new(format!("`{}` overflows 64 bits", op.symbol()), span);
+    match (a, b) {
+        (Value::Int(x), Value::Int(y)) => {
+            let (x, y) = (*x, *y);
+            let result = match op.symbol() {
+                "+" => x.checked_add(y),
+                "-" => x.checked_sub(y),
+                "*" => x.checked_mul(y),
+                "//" if y != 0 => Some(x.div_euclid(y) - i64::from(y < 0 && x.rem_euclid(y) != 0)),
+                "%" if y != 0 => Some(((x % y) + y) % y),
+                "**" => u32::try_from(y).ok().and_then(|y| x.checked_pow(y)),
+                "/" => return Ok(Value::Float(x as f64 / y as f64)),
+                "<" => return Ok(Value::Bool(x < y)),
+                "<=" => return Ok(Value::Bool(x <= y)),
+                ">" => return Ok(Value::Bool(x > y)),
+                ">=" => return Ok(Value::Bool(x >= y)),
+                "==" => return Ok(Value::Bool(x == y)),
+                "!=" => return Ok(Value::Bool(x != y)),
+                "//" | "%" => return Err(Diagnostic::new("division by zero", span)),
+                _ => return Err(unknown()),
+            };
+            result.map(Value::Int).ok_or_else(overflow)
+        }
+        (Value::Size(_) | Value::Int(_), Value::Size(_) | Value::Int(_)) => {
+            let (x, y) = (a.as_size(span)?, b.as_size(span)?);
+            let result = match op.symbol() {
+                "+" => x + y,
+                "-" => x - y,
+                "*" => x * y,
+                "//" => x.floordiv(&y),
+                "%" => x.modulo(&y),
+                _ => return Err(unknown()),
+            };
+            result.check().map_err(|e| Diagnostic::new(e.to_string(), span))?;
+            Ok(Value::Size(result))
+        }
+        (Value::Int(_) | Value::Float(_), Value::Int(_) | Value::Float(_)) => {
+            let float = |v: &Value| match v {
+                Value::Int(n) => *n as f64,
+                Value::Float(x) => *x,
+                Value::Tensor(_)
+                | Value::Bool(_)
+                | Value::Size(_)
+                | Value::Text(_)
+                | Value::None
+                | Value::Sequence(_) => f64::NAN,
+            };
+            let (x, y) = (float(a), float(b));
+            Ok(match op.symbol() {
+                "+" => Value::Float(x + y),
+                "-" => Value::Float(x - y),
+                "*" => Value::Float(x * y),
+                "/" => Value::Float(x / y),
+                "//" => Value::Float((x / y).floor()),
+                "**" => Value::Float(x.powf(y)),
+                "<" => Value::Bool(x < y),
+                "<=" => Value::Bool(x <= y),
+                ">" => Value::Bool(x > y),
+                ">=" => Value::Bool(x >= y),
+                "==" => Value::Bool(x == y),
+                "!=" => Value::Bool(x != y),
+                _ => return Err(unknown()),
+            })
+        }
+        _ => Err(unknown()),
+    }
+}

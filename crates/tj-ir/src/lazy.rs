@@ -1,0 +1,218 @@
+//! Lazy tensors: what a user's program builds, node by node.
+//!
+//! **Idea.** A [`LazyTensor`] is a shared, immutable node: an input, data, a number, or an operator on other lazy
+//! tensors, with its shape and dtype already worked out. Operators never fail: a mistake makes a node that
+//! carries the first error and the caller's location, and so does everything built on it; [`LazyTensor::check`]
+//! and everything that compiles return it.
+//!
+//! **Invariants.** Shapes are known at every node, as [`Dim`]s. What the compiler could not prove about them is
+//! a [`Guard`] in the node. Nodes drop iteratively, so that a chain of millions does not overflow the stack.
+//!
+//! **Cost.** One allocation a node; no arena, no ids: `trace` gives those.
+
+mod build;
+mod contract;
+mod elementwise;
+mod movement;
+mod operators;
+mod reduce;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::panic::Location;
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+use tj_tensor::{DType, Scalar, Tensor};
+
+use crate::dim::Dim;
+use crate::error::IrError;
+use crate::expr::Indices;
+use crate::guard::Guard;
+use crate::op::{Op, ReduceOp};
+
+pub use build::{constant, input, number, size};
+pub use elementwise::{Operand, maximum, minimum, where_};
+pub use movement::{At, at};
+pub use reduce::{Axes, axis};
+
+/// Sizes of a tensor, outermost first.
+pub type Shape = SmallVec<[Dim; 4]>;
+
+/// A tensor that is not computed yet.
+#[derive(Clone)]
+pub struct LazyTensor(pub(crate) Arc<Node>);
+
+/// What a lazy tensor is. Public to `trace` and to printers; users go through [`LazyTensor`].
+pub(crate) struct Node {
+    pub kind: Kind,
+    pub shape: Shape,
+    pub dtype: DType,
+    pub guards: Vec<Guard>,
+    pub location: &'static Location<'static>,
+}
+
+pub(crate) enum Kind {
+    /// An argument of the program.
+    Input { name: Arc<str> },
+    /// A tensor that is there already.
+    Data(Tensor),
+    /// A number; rank 0.
+    Const(Scalar),
+    /// A size as a number; rank 0.
+    Size(Dim),
+    /// A scalar operator on arguments that broadcast and have the dtype it works in.
+    Map { op: Op, args: SmallVec<[LazyTensor; 3]> },
+    /// Elements of `arg` at other positions: `at` has one index expression for each axis of `arg`.
+    Move { name: &'static str, arg: LazyTensor, at: Indices },
+    /// A reduction over one axis.
+    Reduce { op: ReduceOp, arg: LazyTensor, axis: usize },
+    /// A matrix product of ranks of at least 1, in the dtype of both.
+    Matmul { args: [LazyTensor; 2] },
+    /// The first mistake.
+    Failed(IrError),
+}
+
+impl LazyTensor {
+    pub(crate) fn node(
+        kind: Kind,
+        shape: Shape,
+        dtype: DType,
+        location: &'static Location<'static>,
+    ) -> LazyTensor {
+        LazyTensor(Arc::new(Node { kind, shape, dtype, guards: Vec::new(), location }))
+    }
+
+    pub(crate) fn failed(error: IrError) -> LazyTensor {
+        let location = error.location;
+        LazyTensor::node(Kind::Failed(error), Shape::new(), DType::F64, location)
+    }
+
+    /// Sizes, outermost first. Empty if the tensor carries an error.
+    pub fn shape(&self) -> &[Dim] {
+        &self.0.shape
+    }
+
+    /// Number of axes.
+    pub fn rank(&self) -> usize {
+        self.0.shape.len()
+    }
+
+    /// Type of an element.
+    pub fn dtype(&self) -> DType {
+        self.0.dtype
+    }
+
+    /// The value of every position that is not stored; `None` for dense tensors.
+    pub fn fill(&self) -> Option<Scalar> {
+        None
+    }
+
+    /// The first mistake made in building this tensor.
+    ///
+    /// # Errors
+    /// That mistake, with the location of the call that made it.
+    ///
+    /// ```
+    /// use tj_ir::{input, Dim};
+    /// use tj_tensor::DType;
+    ///
+    /// let x = input("x", DType::F32, [Dim::from(3), Dim::from(4)]);
+    /// let broken = (&x + &x.transpose()).sum(0) * 2;
+    /// let error = broken.check().unwrap_err();
+    /// assert!(error.to_string().starts_with("add: shapes [3, 4] and [4, 3] do not fit: 4 is not 3"));
+    /// ```
+    pub fn check(&self) -> Result<(), IrError> {
+        match &self.0.kind {
+            Kind::Failed(error) => Err(error.clone()),
+            Kind::Input { .. }
+            | Kind::Data(_)
+            | Kind::Const(_)
+            | Kind::Size(_)
+            | Kind::Map { .. }
+            | Kind::Move { .. }
+            | Kind::Reduce { .. }
+            | Kind::Matmul { .. } => Ok(()),
+        }
+    }
+
+    /// Where it was built.
+    pub fn location(&self) -> &'static Location<'static> {
+        self.0.location
+    }
+
+    /// Name of the input, if it is one.
+    pub fn input_name(&self) -> Option<&str> {
+        match &self.0.kind {
+            Kind::Input { name } => Some(name),
+            Kind::Data(_)
+            | Kind::Const(_)
+            | Kind::Size(_)
+            | Kind::Map { .. }
+            | Kind::Move { .. }
+            | Kind::Reduce { .. }
+            | Kind::Matmul { .. }
+            | Kind::Failed(_) => None,
+        }
+    }
+}
+
+impl Node {
+    /// The word for it in texts.
+    pub(crate) fn word(&self) -> &str {
+        match &self.kind {
+            Kind::Input { name } => name,
+            Kind::Data(_) => "data",
+            Kind::Const(_) => "number",
+            Kind::Size(_) => "size",
+            Kind::Map { op, .. } => op.name(),
+            Kind::Move { name, .. } => name,
+            Kind::Reduce { op, .. } => op.name(),
+            Kind::Matmul { .. } => "matmul",
+            Kind::Failed(_) => "error",
+        }
+    }
+
+    /// The tensors it is built on.
+    pub(crate) fn args(&self) -> &[LazyTensor] {
+        match &self.kind {
+            Kind::Input { .. } | Kind::Data(_) | Kind::Const(_) | Kind::Size(_) | Kind::Failed(_) => &[],
+            Kind::Map { args, .. } => args,
+            Kind::Move { arg, .. } | Kind::Reduce { arg, .. } => std::slice::from_ref(arg),
+            Kind::Matmul { args } => args,
+        }
+    }
+
+    fn take_args(&mut self, into: &mut Vec<LazyTensor>) {
+        match std::mem::replace(&mut self.kind, Kind::Const(Scalar::Bool(false))) {
+            Kind::Input { .. } | Kind::Data(_) | Kind::Const(_) | Kind::Size(_) | Kind::Failed(_) => {}
+            Kind::Map { args, .. } => into.extend(args),
+            Kind::Move { arg, .. } | Kind::Reduce { arg, .. } => into.push(arg),
+            Kind::Matmul { args } => into.extend(args),
+        }
+    }
+}
+
+/// Takes the graph apart node by node; the derived drop would recurse as deep as the graph.
+impl Drop for Node {
+    fn drop(&mut self) {
+        let mut todo = Vec::new();
+        self.take_args(&mut todo);
+        while let Some(LazyTensor(node)) = todo.pop() {
+            if let Some(mut node) = Arc::into_inner(node) {
+                node.take_args(&mut todo);
+            }
+        }
+    }
+}
+
+/// One line, whatever the size of the graph below.
+impl fmt::Debug for LazyTensor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Kind::Failed(error) = &self.0.kind {
+            return write!(f, "LazyTensor(error: {error})");
+        }
+        write!(f, "LazyTensor({}: {}{})", self.0.word(), self.dtype(), crate::error::shape_text(self.shape()))
+    }
+}

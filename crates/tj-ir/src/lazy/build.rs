@@ -1,0 +1,60 @@
+//! Leaves: inputs, data, numbers and sizes.
+
+use std::panic::Location;
+use std::sync::Arc;
+
+use tj_tensor::{DType, Scalar, Tensor};
+
+use super::{Kind, LazyTensor, Shape};
+use crate::dim::Dim;
+use crate::error::{Cause, IrError};
+
+/// An argument of a program, without data.
+///
+/// ```
+/// use tj_ir::{input, Dim};
+/// use tj_tensor::DType;
+///
+/// let n = Dim::new("N", 0..=4096)?;
+/// let x = input("x", DType::F32, [n, 64.into()])?;
+/// assert_eq!(x.rank(), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// A name that is not an identifier; a size that overflowed.
+#[track_caller]
+pub fn input(name: &str, dtype: DType, shape: impl IntoIterator<Item = Dim>) -> Result<LazyTensor, IrError> {
+    let location = Location::caller();
+    let mut letters = name.chars();
+    let starts = letters.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
+    if !starts || !letters.all(|c| c.is_ascii_alphanumeric() || c == '_') {
+        return Err(IrError::new(Cause::Name { name: name.to_string() }, location));
+    }
+    let shape: Shape = shape.into_iter().collect();
+    for dim in &shape {
+        dim.check().map_err(|error| IrError::new(error.into(), location))?;
+    }
+    Ok(LazyTensor::node(Kind::Input { name: Arc::from(name) }, shape, dtype, location))
+}
+
+/// A tensor that is there already; its sizes are fixed. Shares the storage.
+#[track_caller]
+pub fn constant(tensor: &Tensor) -> LazyTensor {
+    let location = Location::caller();
+    let shape: Shape = tensor.shape().iter().map(|&extent| Dim::from(extent)).collect();
+    LazyTensor::node(Kind::Data(tensor.clone()), shape, tensor.dtype(), location)
+}
+
+/// A number of a certain dtype, as a tensor of rank 0.
+#[track_caller]
+pub fn number(value: impl Into<Scalar>) -> LazyTensor {
+    let value = value.into();
+    LazyTensor::node(Kind::Const(value), Shape::new(), value.dtype(), Location::caller())
+}
+
+/// A size as an `i64` tensor of rank 0.
+#[track_caller]
+pub fn size(dim: &Dim) -> LazyTensor {
+    LazyTensor::node(Kind::Size(dim.clone()), Shape::new(), DType::I64, Location::caller())
+}

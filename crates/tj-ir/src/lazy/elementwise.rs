@@ -1,0 +1,319 @@
+//! Scalar operators over whole tensors: promotion, broadcasting, weak host numbers.
+
+use std::panic::Location;
+
+use smallvec::SmallVec;
+use tj_tensor::{DType, Scalar};
+
+use super::{Kind, LazyTensor, Shape};
+use crate::dim::Dim;
+use crate::error::{Cause, IrError};
+use crate::guard::{Condition, Guard};
+use crate::op::Op;
+
+/// An argument of an operator: a tensor, or a host number whose dtype gives way to the tensor's.
+#[derive(Clone, Debug)]
+pub enum Operand {
+    /// A tensor.
+    Tensor(LazyTensor),
+    /// A host integer.
+    Int(i64),
+    /// A host float.
+    Float(f64),
+    /// A host truth value.
+    Bool(bool),
+}
+
+macro_rules! operand {
+    ($($from:ty => |$x:ident| $to:expr),* $(,)?) => {
+        $(impl From<$from> for Operand {
+            fn from($x: $from) -> Operand {
+                $to
+            }
+        })*
+    };
+}
+
+operand! {
+    LazyTensor => |x| Operand::Tensor(x),
+    &LazyTensor => |x| Operand::Tensor(x.clone()),
+    i32 => |x| Operand::Int(x.into()),
+    i64 => |x| Operand::Int(x),
+    f32 => |x| Operand::Float(x.into()),
+    f64 => |x| Operand::Float(x),
+    bool => |x| Operand::Bool(x),
+}
+
+/// Where the first is true the second, else the third.
+#[track_caller]
+pub fn where_(condition: &LazyTensor, yes: impl Into<Operand>, no: impl Into<Operand>) -> LazyTensor {
+    map(Op::Where, [condition.into(), yes.into(), no.into()], Location::caller())
+}
+
+/// Greater of two, NaN if either is NaN.
+#[track_caller]
+pub fn maximum(a: impl Into<Operand>, b: impl Into<Operand>) -> LazyTensor {
+    map(Op::Maximum, [a.into(), b.into()], Location::caller())
+}
+
+/// Lesser of two, NaN if either is NaN.
+#[track_caller]
+pub fn minimum(a: impl Into<Operand>, b: impl Into<Operand>) -> LazyTensor {
+    map(Op::Minimum, [a.into(), b.into()], Location::caller())
+}
+
+macro_rules! unary {
+    ($($(#[$doc:meta])* $name:ident => $op:ident),* $(,)?) => {
+        impl LazyTensor {
+            $($(#[$doc])*
+            #[track_caller]
+            pub fn $name(&self) -> LazyTensor {
+                map(Op::$op, [self.into()], Location::caller())
+            })*
+        }
+    };
+}
+
+unary! {
+    /// `max(x, 0)`; NaN stays, -0 becomes +0.
+    relu => Relu,
+    /// `x > 0`.
+    positive => Positive,
+    /// Absolute value.
+    abs => Abs,
+    /// Square root; integers go to f64.
+    sqrt => Sqrt,
+    /// Natural exponential; integers go to f64.
+    exp => Exp,
+    /// Natural logarithm; integers go to f64.
+    log => Log,
+    /// Hyperbolic tangent; integers go to f64.
+    tanh => Tanh,
+}
+
+macro_rules! binary {
+    ($($(#[$doc:meta])* $name:ident => $op:ident),* $(,)?) => {
+        impl LazyTensor {
+            $($(#[$doc])*
+            #[track_caller]
+            pub fn $name(&self, other: impl Into<Operand>) -> LazyTensor {
+                map(Op::$op, [self.into(), other.into()], Location::caller())
+            })*
+        }
+    };
+}
+
+binary! {
+    /// Greater of two, NaN if either is NaN.
+    maximum => Maximum,
+    /// Lesser of two, NaN if either is NaN.
+    minimum => Minimum,
+    /// Greater of two, ignoring NaN.
+    fmax => Fmax,
+    /// Lesser of two, ignoring NaN.
+    fmin => Fmin,
+    /// Whether equal, element by element.
+    equal => Equal,
+    /// Whether different, element by element.
+    not_equal => NotEqual,
+    /// Whether less.
+    less => Less,
+    /// Whether less or equal.
+    less_equal => LessEqual,
+    /// Whether greater.
+    greater => Greater,
+    /// Whether greater or equal.
+    greater_equal => GreaterEqual,
+    /// Quotient of integers rounded down; by zero 0.
+    floor_divide => FloorDiv,
+}
+
+impl LazyTensor {
+    /// Converts every element; total: integers wrap, floats saturate, NaN becomes 0.
+    #[track_caller]
+    pub fn cast(&self, to: DType) -> LazyTensor {
+        map(Op::Cast(to), [self.into()], Location::caller())
+    }
+
+    /// `minimum(maximum(x, low), high)`; NaN stays.
+    #[track_caller]
+    pub fn clip(&self, low: impl Into<Operand>, high: impl Into<Operand>) -> LazyTensor {
+        let location = Location::caller();
+        let raised = map(Op::Maximum, [self.into(), low.into()], location);
+        map(Op::Minimum, [raised.into(), high.into()], location)
+    }
+
+    /// Applies any operator of the table.
+    ///
+    /// ```
+    /// use tj_ir::{LazyTensor, Op, number};
+    /// use tj_tensor::DType;
+    ///
+    /// let half = LazyTensor::map(Op::Div, [number(1_i64).into(), 2.into()]);
+    /// assert_eq!(half.dtype(), DType::F64);
+    /// ```
+    #[track_caller]
+    pub fn map(op: Op, args: impl IntoIterator<Item = Operand>) -> LazyTensor {
+        map(op, args, Location::caller())
+    }
+}
+
+/// An operator on arguments of any dtype and shape.
+pub(crate) fn map(
+    op: Op,
+    args: impl IntoIterator<Item = Operand>,
+    location: &'static Location<'static>,
+) -> LazyTensor {
+    let args: SmallVec<[Operand; 3]> = args.into_iter().collect();
+    match try_map(op, &args, location) {
+        Ok(tensor) => tensor,
+        Err(error) => LazyTensor::failed(error),
+    }
+}
+
+fn try_map(op: Op, args: &[Operand], location: &'static Location<'static>) -> Result<LazyTensor, IrError> {
+    let fail = |cause| IrError::new(cause, location);
+    let name = op.name();
+    for arg in args {
+        if let Operand::Tensor(t) = arg {
+            t.check()?;
+        }
+    }
+    if args.len() != op.info().arity {
+        let problem = format!("takes {} arguments, got {}", op.info().arity, args.len());
+        return Err(fail(Cause::Argument { op: name, problem }));
+    }
+    // Host numbers take part with the dtype they have after meeting the tensors.
+    let combined = if op == Op::Where { &args[1..] } else { args };
+    let tensors = combined.iter().filter_map(|arg| match arg {
+        Operand::Tensor(t) => Some(t.dtype()),
+        Operand::Int(_) | Operand::Float(_) | Operand::Bool(_) => None,
+    });
+    let strong = tensors.reduce(DType::promote);
+    let dtypes: SmallVec<[DType; 3]> = args.iter().map(|arg| operand_dtype(arg, strong)).collect();
+    let (work, result) =
+        op.dtypes(&dtypes).ok_or_else(|| fail(Cause::DTypes { op: name, dtypes: dtypes.to_vec() }))?;
+
+    let mut shape = Shape::new();
+    let mut guards = Vec::new();
+    let mut ready: SmallVec<[LazyTensor; 3]> = SmallVec::new();
+    for (position, arg) in args.iter().enumerate() {
+        let to = match op {
+            Op::Where if position == 0 => DType::Bool,
+            Op::Cast(_) => dtypes[0],
+            _ => work,
+        };
+        let tensor = as_tensor(arg, to, name, location)?;
+        shape = broadcast(name, &shape, tensor.shape(), &mut guards, location).map_err(fail)?;
+        ready.push(tensor);
+    }
+    if let (Op::Cast(to), [arg]) = (op, ready.as_slice())
+        && arg.dtype() == to
+    {
+        return Ok(arg.clone());
+    }
+    let mut tensor = LazyTensor::node(Kind::Map { op, args: ready }, shape, result, location);
+    attach(&mut tensor, guards);
+    Ok(tensor)
+}
+
+/// Puts guards into a node that nobody else holds yet.
+pub(super) fn attach(tensor: &mut LazyTensor, guards: Vec<Guard>) {
+    std::sync::Arc::get_mut(&mut tensor.0).expect("a node that was just made is not shared").guards = guards;
+}
+
+/// The dtype of a host number next to tensors of dtype `strong`.
+fn operand_dtype(arg: &Operand, strong: Option<DType>) -> DType {
+    match (arg, strong) {
+        (Operand::Tensor(t), _) => t.dtype(),
+        (Operand::Bool(_), Some(s)) => s,
+        (Operand::Bool(_), None) => DType::Bool,
+        (Operand::Int(_), Some(s)) if !s.is_bool() => s,
+        (Operand::Int(_), _) => DType::I64,
+        (Operand::Float(_), Some(s)) if s.is_float() || s.is_complex() => s,
+        (Operand::Float(_), _) => DType::F64,
+    }
+}
+
+fn as_tensor(
+    arg: &Operand,
+    to: DType,
+    op: &'static str,
+    location: &'static Location<'static>,
+) -> Result<LazyTensor, IrError> {
+    let constant = |c: Scalar| LazyTensor::node(Kind::Const(c), Shape::new(), c.dtype(), location);
+    Ok(match *arg {
+        Operand::Tensor(ref t) if t.dtype() == to => t.clone(),
+        Operand::Tensor(ref t) => {
+            let args = SmallVec::from_iter([t.clone()]);
+            LazyTensor::node(Kind::Map { op: Op::Cast(to), args }, t.0.shape.clone(), to, location)
+        }
+        Operand::Bool(b) => constant(Scalar::Bool(b).cast(to)),
+        Operand::Int(i) => {
+            let c = Scalar::I64(i).cast(to);
+            // A float may round; an integer dtype must hold the number.
+            if to.is_int() && c.to_i64() != i || (to == DType::U64 && i < 0) {
+                let cause = Cause::Number { op, number: i.to_string(), dtype: to };
+                return Err(IrError::new(cause, location));
+            }
+            constant(c)
+        }
+        Operand::Float(x) => constant(Scalar::F64(x).cast(to)),
+    })
+}
+
+/// The shape that two shapes broadcast to: a literal 1 gives way, everything else must be equal.
+pub(super) fn broadcast(
+    op: &'static str,
+    left: &[Dim],
+    right: &[Dim],
+    guards: &mut Vec<Guard>,
+    location: &'static Location<'static>,
+) -> Result<Shape, Cause> {
+    let rank = left.len().max(right.len());
+    let one = Dim::from(1);
+    let mut shape = Shape::with_capacity(rank);
+    for d in 0..rank {
+        let of = |s: &[Dim]| (d + s.len()).checked_sub(rank).map(|k| s[k].clone());
+        shape.push(match (of(left), of(right)) {
+            (Some(a), Some(b)) if a == b || b == one => a,
+            (Some(a), Some(b)) if a == one => b,
+            (Some(a), Some(b)) => {
+                require_equal(op, left, right, (&a, &b), guards, location)?;
+                if a.is_const().is_some() { a } else { b }
+            }
+            (Some(a), None) | (None, Some(a)) => a,
+            (None, None) => unreachable!("an axis below the greater rank belongs to one of the shapes"),
+        });
+    }
+    Ok(shape)
+}
+
+/// Proves that two sizes are equal, or records a guard, or fails.
+pub(super) fn require_equal(
+    op: &'static str,
+    left: &[Dim],
+    right: &[Dim],
+    (a, b): (&Dim, &Dim),
+    guards: &mut Vec<Guard>,
+    location: &'static Location<'static>,
+) -> Result<(), Cause> {
+    match a.known_eq(b) {
+        Some(true) => Ok(()),
+        Some(false) => Err(Cause::Shapes {
+            op,
+            left: left.to_vec(),
+            right: right.to_vec(),
+            dims: (a.clone(), b.clone()),
+        }),
+        None => {
+            let shapes = [crate::error::shape_text(left), crate::error::shape_text(right)];
+            guards.push(Guard {
+                condition: Condition::Equal(a.clone(), b.clone()),
+                reason: format!("{op} of {} and {}", shapes[0], shapes[1]),
+                location,
+            });
+            Ok(())
+        }
+    }
+}

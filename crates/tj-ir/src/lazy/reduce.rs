@@ -1,0 +1,190 @@
+//! Reductions over axes.
+//!
+//! A reduction over several axes is, by definition, one over the last of them, then over the one before it, and
+//! so on: `x.sum(())` of a matrix has the bits of `x.sum(1).sum(0)`. So one axis a node is all that later
+//! layers see.
+
+use std::panic::Location;
+
+use smallvec::SmallVec;
+use tj_tensor::DType;
+
+use super::elementwise::{attach, map};
+use super::movement::insert_axes;
+use super::{Kind, LazyTensor, Shape};
+use crate::dim::Dim;
+use crate::error::{Cause, IrError};
+use crate::guard::{Condition, Guard};
+use crate::op::{Op, ReduceOp};
+
+/// Which axes a reduction runs over, and whether they stay as axes of size 1.
+///
+/// ```
+/// use tj_ir::{axis, input, Dim};
+/// use tj_tensor::DType;
+///
+/// let x = input("x", DType::F32, [2.into(), 3.into(), 4.into()])?;
+/// assert_eq!(x.sum(1).shape(), [Dim::from(2), Dim::from(4)]);
+/// assert_eq!(x.sum([0, -1]).shape(), [Dim::from(3)]);
+/// assert_eq!(x.sum(()).rank(), 0);
+/// assert_eq!(x.sum(axis(1).keepdims()).shape(), [Dim::from(2), Dim::from(1), Dim::from(4)]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Axes {
+    list: Option<SmallVec<[i64; 4]>>,
+    keepdims: bool,
+}
+
+/// One axis, counted from the end if negative.
+pub fn axis(axis: i64) -> Axes {
+    Axes::from(axis)
+}
+
+impl Axes {
+    /// All axes.
+    pub fn all() -> Axes {
+        Axes { list: None, keepdims: false }
+    }
+
+    /// Keeps reduced axes, with size 1.
+    pub fn keepdims(self) -> Axes {
+        Axes { keepdims: true, ..self }
+    }
+}
+
+impl From<()> for Axes {
+    fn from((): ()) -> Axes {
+        Axes::all()
+    }
+}
+
+impl From<i64> for Axes {
+    fn from(axis: i64) -> Axes {
+        Axes { list: Some(SmallVec::from_slice(&[axis])), keepdims: false }
+    }
+}
+
+impl From<i32> for Axes {
+    fn from(axis: i32) -> Axes {
+        Axes::from(i64::from(axis))
+    }
+}
+
+impl<const N: usize> From<[i64; N]> for Axes {
+    fn from(axes: [i64; N]) -> Axes {
+        Axes::from(axes.as_slice())
+    }
+}
+
+impl From<&[i64]> for Axes {
+    fn from(axes: &[i64]) -> Axes {
+        Axes { list: Some(SmallVec::from_slice(axes)), keepdims: false }
+    }
+}
+
+impl LazyTensor {
+    /// Sum; 0 over nothing. `bool` and narrow integers widen to 64 bits.
+    #[track_caller]
+    pub fn sum(&self, axes: impl Into<Axes>) -> LazyTensor {
+        reduce(ReduceOp::Sum, self, &axes.into(), Location::caller())
+    }
+
+    /// Product; 1 over nothing. `bool` and narrow integers widen to 64 bits.
+    #[track_caller]
+    pub fn prod(&self, axes: impl Into<Axes>) -> LazyTensor {
+        reduce(ReduceOp::Prod, self, &axes.into(), Location::caller())
+    }
+
+    /// Greatest; NaN if any is NaN. Over an axis of size 0 it is an error, found when sizes are known.
+    #[track_caller]
+    pub fn max(&self, axes: impl Into<Axes>) -> LazyTensor {
+        reduce(ReduceOp::Max, self, &axes.into(), Location::caller())
+    }
+
+    /// Least; NaN if any is NaN. Over an axis of size 0 it is an error, found when sizes are known.
+    #[track_caller]
+    pub fn min(&self, axes: impl Into<Axes>) -> LazyTensor {
+        reduce(ReduceOp::Min, self, &axes.into(), Location::caller())
+    }
+
+    /// Sum divided by the number of elements; integers and `bool` go to f64; NaN over nothing.
+    #[track_caller]
+    pub fn mean(&self, axes: impl Into<Axes>) -> LazyTensor {
+        let (axes, location) = (axes.into(), Location::caller());
+        if self.check().is_err() {
+            return self.clone();
+        }
+        let dtype = if self.dtype().is_float() { self.dtype() } else { DType::F64 };
+        let floats = map(Op::Cast(dtype), [self.into()], location);
+        let total = reduce(ReduceOp::Sum, &floats, &axes, location);
+        let count = match resolve("mean", self.rank(), &axes) {
+            Ok(list) => list.iter().fold(Dim::from(1), |n, &a| n * self.shape()[a].clone()),
+            Err(cause) => return LazyTensor::failed(IrError::new(cause, location)),
+        };
+        let count = LazyTensor::node(Kind::Size(count), Shape::new(), DType::I64, location);
+        let count = map(Op::Cast(dtype), [count.into()], location);
+        map(Op::Div, [total.into(), count.into()], location)
+    }
+}
+
+/// Axes as positions, ascending.
+fn resolve(op: &'static str, rank: usize, axes: &Axes) -> Result<SmallVec<[usize; 4]>, Cause> {
+    let Some(list) = &axes.list else { return Ok((0..rank).collect()) };
+    let mut found = SmallVec::new();
+    for &axis in list {
+        let position = resolve_axis(op, rank, axis)?;
+        if found.contains(&position) {
+            return Err(Cause::RepeatedAxis { op, axis });
+        }
+        found.push(position);
+    }
+    found.sort_unstable();
+    Ok(found)
+}
+
+/// One axis as a position, counted from the end if negative.
+pub(super) fn resolve_axis(op: &'static str, rank: usize, axis: i64) -> Result<usize, Cause> {
+    let positive = if axis < 0 { axis + rank as i64 } else { axis };
+    usize::try_from(positive).ok().filter(|&a| a < rank).ok_or(Cause::Axis { op, axis, rank })
+}
+
+fn reduce(op: ReduceOp, arg: &LazyTensor, axes: &Axes, location: &'static Location<'static>) -> LazyTensor {
+    match try_reduce(op, arg, axes, location) {
+        Ok(tensor) => tensor,
+        Err(error) => LazyTensor::failed(error),
+    }
+}
+
+fn try_reduce(
+    op: ReduceOp,
+    arg: &LazyTensor,
+    axes: &Axes,
+    location: &'static Location<'static>,
+) -> Result<LazyTensor, IrError> {
+    arg.check()?;
+    let fail = |cause| IrError::new(cause, location);
+    let list = resolve(op.name(), arg.rank(), axes).map_err(fail)?;
+    let dtype = op.dtype(arg.dtype());
+    let mut tensor = map(Op::Cast(dtype), [arg.into()], location);
+    for &axis in list.iter().rev() {
+        let extent = tensor.shape()[axis].clone();
+        let mut guards = Vec::new();
+        if op.empty(dtype).is_none() {
+            match Dim::from(1).known_le(&extent) {
+                Some(true) => {}
+                Some(false) => return Err(fail(Cause::EmptyReduction { op: op.name(), axis })),
+                None => guards.push(Guard {
+                    condition: Condition::LessEqual(Dim::from(1), extent),
+                    reason: format!("{}: it is undefined over axis {axis} of size 0", op.name()),
+                    location,
+                }),
+            }
+        }
+        let mut shape = tensor.0.shape.clone();
+        shape.remove(axis);
+        tensor = LazyTensor::node(Kind::Reduce { op, arg: tensor, axis }, shape, dtype, location);
+        attach(&mut tensor, guards);
+    }
+    Ok(if axes.keepdims && !list.is_empty() { insert_axes(&tensor, &list, location) } else { tensor })
+}

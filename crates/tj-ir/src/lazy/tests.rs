@@ -1,0 +1,92 @@
+use tj_tensor::DType;
+
+use super::*;
+use crate::trace::trace;
+
+fn x(shape: &[i64]) -> LazyTensor {
+    input("x", DType::F32, shape.iter().map(|&d| Dim::from(d))).unwrap()
+}
+
+#[test]
+fn shapes_of_movement() {
+    let cases: Vec<(LazyTensor, &str)> = vec![
+        (x(&[2, 3]).transpose(), "f32[3, 2]"),
+        (x(&[2, 3]).expand_dims(-1), "f32[2, 3, 1]"),
+        (x(&[2, 1, 3]).squeeze(&[1]), "f32[2, 3]"),
+        (x(&[7]).index([at(1, None, 1)]), "f32[6]"),
+        (x(&[7]).index([at(None, None, -2)]), "f32[4]"),
+        (x(&[7]).index([at(-2, None, 1)]), "f32[2]"),
+        (x(&[7]).index([at(9, None, 1)]), "f32[0]"),
+        (x(&[7, 2]).index([At::Ellipsis, At::Index(0)]), "f32[7]"),
+        (x(&[4, 6]).reshape(&[Some(3.into()), None]), "f32[3, 8]"),
+        (x(&[1]).broadcast_to(&[3.into(), 5.into()]), "f32[3, 5]"),
+        (x(&[3]).max(()), "f32[]"),
+        (x(&[3]).mean(axis(0).keepdims()), "f32[1]"),
+    ];
+    for (tensor, want) in cases {
+        assert!(format!("{tensor:?}").ends_with(&format!("{want})")), "{tensor:?} is not {want}");
+    }
+}
+
+#[test]
+fn mistakes_name_the_value_and_the_bound() {
+    let cases: Vec<(LazyTensor, &str)> = vec![
+        (x(&[2, 3]).sum(2), "sum: axis 2 is out of range for rank 2"),
+        (x(&[2, 3]).matmul(&x(&[2, 3])), "matmul: shapes [2, 3] and [2, 3] do not fit: 3 is not 2"),
+        (x(&[0]).max(0), "max: axis 0 has size 0, and max over nothing is undefined"),
+        (x(&[3]).index([At::Index(3)]), "index: index 3 is out of range for axis 0 of size 3"),
+        (x(&[6]).reshape(&[Some(4.into())]), "reshape: [6] has 6 elements, but [4] has 4"),
+        (x(&[3]) & x(&[3]), "and is not defined on f32 and f32"),
+        (x(&[3]).cast(DType::I32) + (1_i64 << 40), "add: the number 1099511627776 does not fit i32"),
+    ];
+    for (tensor, want) in cases {
+        let error = (tensor * 2.0).sum(()).check().unwrap_err();
+        assert_eq!(error.cause.to_string(), want);
+        assert!(error.location.file().ends_with("tests.rs"), "{error}");
+    }
+}
+
+#[test]
+fn inputs_have_names() {
+    let error = input("2x", DType::F32, []).unwrap_err();
+    assert_eq!(
+        error.cause.to_string(),
+        "\"2x\" is not a name: letters, digits and _, not starting with a digit"
+    );
+}
+
+#[test]
+fn unproven_sizes_become_guards() {
+    let n = Dim::new("N", 0..=10).unwrap();
+    let m = Dim::new("M", 0..=10).unwrap();
+    let a = input("a", DType::F32, [n.clone()]).unwrap();
+    let b = input("b", DType::F32, [m.clone()]).unwrap();
+    let program = trace(&[], &[&a + &b, (&a * &a).max(0)]).unwrap();
+    let guards: Vec<String> = program.guards.iter().map(|g| g.condition.to_string()).collect();
+    assert_eq!(guards.len(), 2);
+    assert!(guards.contains(&"1 <= N".to_string()), "{guards:?}");
+    assert_eq!(program.symbols.len(), 2);
+}
+
+#[test]
+fn weak_numbers_keep_the_dtype() {
+    let int = x(&[3]).cast(DType::I32);
+    assert_eq!((x(&[3]) * 2.5).dtype(), DType::F32);
+    assert_eq!((&int * 2).dtype(), DType::I32);
+    assert_eq!((&int * 2.5).dtype(), DType::F64);
+    assert_eq!((&int / &int).dtype(), DType::F64);
+    assert_eq!(int.sum(0).dtype(), DType::I64);
+}
+
+#[test]
+fn a_million_operations_drop_and_print() {
+    let mut y = x(&[2]);
+    for _ in 0..500_000 {
+        y = y * 0.5 + 1;
+    }
+    assert_eq!(format!("{y:?}"), "LazyTensor(add: f32[2])");
+    let program = trace(&[], std::slice::from_ref(&y)).unwrap();
+    assert_eq!(program.defs.len(), 1_000_000);
+    assert_eq!(program.numbers.len(), 1);
+    drop(y);
+}

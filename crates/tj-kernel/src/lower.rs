@@ -1,0 +1,269 @@
+//! From groups of queries to kernels: the only place that looks at both plans and storage.
+//!
+//! **Shape of a kernel.** A group becomes outer loops over the axes that its queries share, and inside of them
+//! *nests*, one after the other:
+//!
+//! ```text
+//! for i0 in task range {            outer axes; the first is the grid
+//!   for .. {                        nest: inner axes of its queries, the last one in lanes
+//!     q1[..] = ..; q2[..] = ..      queries with equal loops share a nest and pass values in registers
+//!   }
+//!   q3 = reduce ..                  a reduction is a nest of its own, or shared by equal reductions
+//! }
+//! ```
+//!
+//! A query that nothing outside the group needs lives in a register (no inner axes) or in scratch memory of the
+//! worker (a row). A dense contraction comes first: a library call computes a panel of rows, and the nests follow
+//! while the panel is in cache. Maps whose axes lie next to each other in every operand are one loop.
+//!
+//! **Invariants.** The order in which a reduction combines values follows from its tree (`tj_ir::Tree`) and
+//! from nothing else. Tasks write disjoint elements. Every index is inside its buffer whenever it is evaluated;
+//! `verify` proves that again from the finished kernel.
+//!
+//! **Cost.** Linear in the nodes of the group; a body is emitted at most twice (short and long rows).
+
+mod address;
+mod body;
+mod collapse;
+mod gemm;
+mod nest;
+mod reduce;
+
+use rustc_hash::FxHashMap;
+use tj_ir::expr::Source;
+use tj_ir::{Dim, Tree};
+use tj_plan::{Fused, Group, Plan, QueryId};
+
+use crate::build::Builder;
+use crate::ir::{Access, Buf, Grid, Kernel, LoopKind, Value};
+
+use collapse::collapse;
+use gemm::{GemmCall, gemm_call};
+use nest::nests;
+
+/// A kernel and what its buffers and numbers are.
+#[derive(Clone, Debug)]
+pub struct Lowered {
+    /// The kernel.
+    pub kernel: Kernel,
+    /// What each buffer is, in the order of `kernel.buffers`.
+    pub bindings: Vec<Binding>,
+    /// Which number of the plan each parameter is, in the order of `kernel.params`.
+    pub numbers: Vec<u32>,
+}
+
+/// What a buffer of a kernel is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Binding {
+    /// An argument of the program, row-major.
+    Input(u32),
+    /// The result of a query, row-major; read or written.
+    Query(QueryId),
+    /// Memory of the worker.
+    Scratch,
+}
+
+/// Rows of a contraction that are computed before what follows them: enough that packing the right factor again
+/// for each panel costs a few percent, few enough that a panel stays in the second-level cache.
+const PANEL: i64 = 128;
+
+/// Kernels of a fused plan, in order.
+pub fn lower(fused: &Fused) -> Vec<Lowered> {
+    fused.groups.iter().enumerate().map(|(number, group)| lower_group(&fused.plan, group, number)).collect()
+}
+
+/// How a query of the group is read by later nests.
+#[derive(Clone, Copy)]
+enum Local {
+    /// One value at each outer position.
+    Value(Value),
+    /// Scratch: the axes after the outer ones, row-major.
+    Row(Buf),
+    /// Scratch: rows of a panel that starts at row `first`; then the last axis.
+    Panel { buffer: Buf, first: Value },
+}
+
+struct Ctx<'p> {
+    plan: &'p Plan,
+    group: &'p Group,
+    /// Number of outer loops.
+    outer: usize,
+    b: Builder,
+    buffers: FxHashMap<Source, Buf>,
+    bindings: Vec<Binding>,
+    numbers: Vec<u32>,
+    number_values: FxHashMap<u32, Value>,
+    /// The current value of each index.
+    index: FxHashMap<u32, Value>,
+    locals: FxHashMap<QueryId, Local>,
+    /// Values of queries computed earlier in the nest being emitted.
+    here: FxHashMap<QueryId, Value>,
+}
+
+/// One loop: an index and how far it runs.
+#[derive(Clone, Debug)]
+struct Loop {
+    index: u32,
+    extent: Dim,
+}
+
+fn lower_group(plan: &Plan, group: &Group, number: usize) -> Lowered {
+    let head = group.queries[0];
+    let call = gemm_call(plan, head);
+    let outer = choose_outer(plan, group, call.is_some());
+    let nests = nests(plan, group, if call.is_some() { 1 } else { 0 });
+    // Without outer loops, nests over one axis split the task range among themselves.
+    let split = outer == 0 && !plan.query(head).shape.is_empty();
+    let loops: Vec<Loop> = (plan.query(head).shape.iter().enumerate())
+        .map(|(d, extent)| Loop { index: d as u32, extent: extent.clone() })
+        .collect();
+    let merged = if call.is_none() { collapse(plan, &nests, outer, &loops) } else { None };
+
+    let (outer, loops, zeroed) = match merged {
+        Some(merged) => (merged.loops.len() - 1, merged.loops, merged.zeroed),
+        None => (outer, loops, Vec::new()),
+    };
+    let split = split || (outer == 0 && !zeroed.is_empty());
+    let grid = grid(plan, group, &loops, outer, split, call.as_ref());
+    let name = format!("k{number}_{}", plan.query(*group.queries.last().unwrap_or(&head)).word);
+    let mut ctx = Ctx {
+        plan,
+        group,
+        outer,
+        b: Builder::new(name, grid),
+        buffers: FxHashMap::default(),
+        bindings: Vec::new(),
+        numbers: Vec::new(),
+        number_values: FxHashMap::default(),
+        index: FxHashMap::default(),
+        locals: FxHashMap::default(),
+        here: FxHashMap::default(),
+    };
+    for index in zeroed {
+        let zero = ctx.b.int(0);
+        ctx.index.insert(index, zero);
+    }
+    match call {
+        Some(call) => ctx.contraction(head, &call, &nests),
+        None if split => {
+            let (lo, hi) = ctx.b.task();
+            for nest in &nests {
+                ctx.nest(nest, &[], Some((loops[outer].clone(), lo, hi)));
+            }
+        }
+        None => {
+            let inner: Option<Vec<Loop>> =
+                (loops.len() > outer && collapsed(&loops, plan, head)).then(|| loops[outer..].to_vec());
+            ctx.outer_loops(&loops[..outer], 0, &mut |ctx| {
+                for nest in &nests {
+                    ctx.nest(nest, inner.as_deref().unwrap_or(&[]), None);
+                }
+            });
+        }
+    }
+    Lowered { kernel: ctx.b.finish(), bindings: ctx.bindings, numbers: ctx.numbers }
+}
+
+/// Whether loops were merged: then they, not the axes of the queries, say what to run.
+fn collapsed(loops: &[Loop], plan: &Plan, head: QueryId) -> bool {
+    loops.len() < plan.query(head).shape.len()
+}
+
+/// How many of the shared axes become loops around all nests. If every query has the same axes and no row to
+/// reduce, the last axis is left to the nests, which run it in lanes.
+fn choose_outer(plan: &Plan, group: &Group, has_call: bool) -> usize {
+    let rank = plan.query(group.queries[0]).shape.len();
+    if has_call {
+        return group.outer.min(rank - 1);
+    }
+    let in_lanes = group.queries.iter().all(|&id| {
+        plan.query(id).shape.len() == rank && plan.root_reduce(id).is_none_or(|r| r.tree != Tree::Row)
+    });
+    if in_lanes && group.outer == rank { rank.saturating_sub(1) } else { group.outer }
+}
+
+fn grid(
+    plan: &Plan,
+    group: &Group,
+    loops: &[Loop],
+    outer: usize,
+    split: bool,
+    call: Option<&GemmCall>,
+) -> Grid {
+    let mut cost = Dim::from(0);
+    for &id in &group.queries {
+        let query = plan.query(id);
+        let inner = query.shape.iter().skip(1);
+        let reduced = plan.root_reduce(id).map_or(Dim::from(1), |r| r.extent);
+        let nodes = plan.arena.reachable(&[query.body]).len();
+        cost = cost + inner.fold(reduced, |n, d| n * d.clone()) * nodes as i64;
+    }
+    if let Some(call) = call {
+        cost = cost + call.cost();
+    }
+    let has_grid = split || outer > 0;
+    Grid {
+        extent: if has_grid { loops[0].extent.clone() } else { Dim::from(1) },
+        multiple: match (split, call) {
+            (true, _) => 1024,
+            (false, Some(_)) => 8,
+            (false, None) => 1,
+        },
+        cost,
+    }
+}
+
+impl Ctx<'_> {
+    /// Runs `body` inside the outer loops; the first runs over the task range.
+    fn outer_loops(&mut self, loops: &[Loop], depth: usize, body: &mut dyn FnMut(&mut Self)) {
+        let Some((first, rest)) = loops.split_first() else { return body(self) };
+        let (lo, hi) = if depth == 0 { self.b.task() } else { (self.b.int(0), self.size(&first.extent)) };
+        self.run_loop(LoopKind::Serial, first.index, lo, hi, |ctx| ctx.outer_loops(rest, depth + 1, body));
+    }
+
+    /// A loop that sets `index` for its body.
+    fn run_loop(&mut self, kind: LoopKind, index: u32, lo: Value, hi: Value, body: impl FnOnce(&mut Self)) {
+        let var = self.b.open_loop();
+        let before = self.index.insert(index, var);
+        body(self);
+        self.b.close_loop(kind, var, lo, hi);
+        match before {
+            Some(value) => self.index.insert(index, value),
+            None => self.index.remove(&index),
+        };
+    }
+
+    /// The buffer of a source.
+    fn source(&mut self, source: Source) -> Buf {
+        if let Some(&buffer) = self.buffers.get(&source) {
+            return buffer;
+        }
+        let len = self.plan.shape_of(source).iter().fold(Dim::from(1), |n, d| n * d.clone());
+        let (name, access, binding) = match source {
+            Source::Input(i) => {
+                let name = self.plan.inputs[i as usize].name.as_deref();
+                (name.map_or(format!("in{i}"), str::to_string), Access::Read, Binding::Input(i))
+            }
+            Source::Def(q) => {
+                let ours = self.group.queries.contains(&QueryId(q));
+                let access = if ours { Access::Write } else { Access::Read };
+                (format!("q{q}"), access, Binding::Query(QueryId(q)))
+            }
+        };
+        let buffer = self.b.buffer(name, self.plan.dtype_of(source), len, access);
+        self.bindings.push(binding);
+        self.buffers.insert(source, buffer);
+        buffer
+    }
+
+    /// Memory of the worker.
+    fn scratch(&mut self, name: String, dtype: tj_tensor::DType, len: Dim) -> Buf {
+        self.bindings.push(Binding::Scratch);
+        self.b.buffer(name, dtype, len, Access::Scratch)
+    }
+
+    fn is_local(&self, id: QueryId) -> bool {
+        let position = self.group.queries.iter().position(|&q| q == id);
+        position.is_some_and(|p| self.group.local[p])
+    }
+}

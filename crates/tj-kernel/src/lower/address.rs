@@ -1,0 +1,115 @@
+//! Index expressions as code.
+//!
+//! What depends on sizes alone becomes a run-time argument, evaluated once at bind; what depends on loops is
+//! emitted, outer loops first, so that the builder hoists each partial sum as far out as it can go.
+
+use tj_ir::Dim;
+use tj_ir::dim::{Factor, Summand};
+use tj_ir::expr::Source;
+
+use super::{Ctx, Local};
+use crate::ir::{BinOp, Buf, Value};
+
+/// Row-major strides of a shape.
+pub(super) fn strides(shape: &[Dim]) -> Vec<Dim> {
+    let mut strides = vec![Dim::from(1); shape.len()];
+    for d in (0..shape.len().saturating_sub(1)).rev() {
+        strides[d] = &strides[d + 1] * &shape[d + 1];
+    }
+    strides
+}
+
+/// Element index of a position in row-major order.
+pub(super) fn linear(at: &[Dim], shape: &[Dim]) -> Dim {
+    at.iter().zip(strides(shape)).fold(Dim::from(0), |sum, (i, stride)| sum + i * &stride)
+}
+
+fn has_index(dim: &Dim) -> bool {
+    dim.symbols().any(|symbol| symbol.as_index().is_some())
+}
+
+impl Ctx<'_> {
+    /// A size that depends on no loop.
+    pub(super) fn size(&mut self, dim: &Dim) -> Value {
+        self.b.size(dim)
+    }
+
+    /// Any index expression at the current loops.
+    pub(super) fn dim(&mut self, dim: &Dim) -> Value {
+        if !has_index(dim) {
+            return self.size(dim);
+        }
+        let mut fixed = Dim::from(0);
+        let mut moving: Vec<Value> = Vec::new();
+        let summands =
+            dim.summands().expect("index expressions that overflow are refused when they are built");
+        for Summand { coeff, factors } in summands {
+            let mut scale = Dim::from(coeff);
+            let mut loops: Vec<Value> = Vec::new();
+            for &(factor, power) in &factors {
+                let whole = Dim::from(factor);
+                if has_index(&whole) {
+                    let value = self.factor(factor);
+                    loops.extend(std::iter::repeat_n(value, power as usize));
+                } else {
+                    scale = (0..power).fold(scale, |s, _| s * whole.clone());
+                }
+            }
+            if loops.is_empty() {
+                fixed = fixed + scale;
+                continue;
+            }
+            let product = loops.into_iter().reduce(|a, b| self.b.binary(BinOp::Mul, a, b));
+            let scale = self.size(&scale);
+            moving.extend(product.map(|product| self.b.binary(BinOp::Mul, product, scale)));
+        }
+        // Outer terms first: their sum is invariant in the inner loops.
+        moving.sort_by_key(|&value| self.b.depth(value));
+        let start = self.size(&fixed);
+        moving.into_iter().fold(start, |sum, term| self.b.binary(BinOp::Add, sum, term))
+    }
+
+    fn factor(&mut self, factor: Factor<'_>) -> Value {
+        let (op, a, b) = match factor {
+            Factor::Symbol(symbol) => {
+                let number = symbol.as_index().expect("only loop indices are emitted here");
+                return *self.index.get(&number).expect("an expression uses indices of open loops only");
+            }
+            Factor::FloorDiv(a, b) => (BinOp::FloorDiv, a, b),
+            Factor::Modulo(a, b) => (BinOp::Mod, a, b),
+            Factor::Min(a, b) => (BinOp::Min, a, b),
+            Factor::Max(a, b) => (BinOp::Max, a, b),
+        };
+        // The nesting of opaque operations is bounded by `Dim`.
+        let (a, b) = (self.dim(a), self.dim(b));
+        self.b.binary(op, a, b)
+    }
+
+    /// Where an element of a source of this kernel is.
+    pub(super) fn locate(&mut self, source: Source, at: &[Dim]) -> (Buf, Value) {
+        let shape = self.plan.shape_of(source).clone();
+        let local = match source {
+            Source::Def(q) => self.locals.get(&tj_plan::QueryId(q)).copied(),
+            Source::Input(_) => None,
+        };
+        match local {
+            Some(Local::Row(buffer)) => {
+                let index = self.dim(&linear(&at[self.outer..], &shape[self.outer..]));
+                (buffer, index)
+            }
+            Some(Local::Panel { buffer, first }) => {
+                let row = self.dim(&at[at.len() - 2]);
+                let row = self.b.binary(BinOp::Sub, row, first);
+                let width = self.size(&shape[shape.len() - 1]);
+                let start = self.b.binary(BinOp::Mul, row, width);
+                let column = self.dim(&at[at.len() - 1]);
+                (buffer, self.b.binary(BinOp::Add, start, column))
+            }
+            Some(Local::Value(_)) | None => {
+                let buffer = self.source(source);
+                let index = self.dim(&linear(at, &shape));
+                (buffer, index)
+            }
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! Applies a grouping and proves that it is legal.
+//!
+//! Needs *canonical*, gives *fused*. Expressions of inlined queries are written into their readers; the others are
+//! laid into groups, one a kernel. Every decision is checked, whoever made it:
+//!
+//! * an inlined query has no reduction and is not produced (a reduction is never computed twice);
+//! * every other query is in exactly one group, and reads only inputs, earlier groups and earlier queries of its
+//!   own group;
+//! * the queries of a group agree in their `outer` leading sizes, and read each other at the same outer position.
+//!
+//! So groups in order are a schedule, and contracting them can make no cycle.
+
+use std::fmt;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use tj_ir::expr::Source;
+use tj_ir::{Dim, Expr, ExprArena, ExprId};
+
+use crate::plan::{Plan, Produces, Query, QueryId};
+use crate::scheduler::{Grouping, Reason};
+use crate::simplify::simplify_node;
+use crate::substitute::{Memo, ranges_of, substitute};
+
+/// A plan whose queries are grouped into kernels.
+#[derive(Clone, Debug)]
+pub struct Fused {
+    /// The plan; every query is computed by some group.
+    pub plan: Plan,
+    /// Kernels in order.
+    pub groups: Vec<Group>,
+    /// Why, for `explain`; named by the queries of the canonical plan.
+    pub reasons: Vec<Reason>,
+}
+
+/// The queries of one kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// In order.
+    pub queries: Vec<QueryId>,
+    /// How many leading axes are outer loops that all queries share.
+    pub outer: usize,
+    /// For each query, whether nothing outside the group needs it.
+    pub local: Vec<bool>,
+}
+
+/// A decision that would change the meaning of the plan.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("illegal grouping of {query}: {problem}")]
+pub struct IllegalGrouping {
+    /// The query.
+    pub query: QueryId,
+    /// What is wrong.
+    pub problem: String,
+}
+
+/// Applies `grouping` to a canonical plan.
+///
+/// # Errors
+/// The first decision that is not legal.
+pub fn fuse(plan: &Plan, grouping: &Grouping) -> Result<Fused, IllegalGrouping> {
+    let illegal =
+        |query: QueryId, problem: &dyn fmt::Display| IllegalGrouping { query, problem: problem.to_string() };
+    let inline = |id: QueryId| grouping.inline.get(id.index()).copied().unwrap_or(false);
+
+    let mut arena = ExprArena::new();
+    let mut bodies: Vec<Option<ExprId>> = vec![None; plan.queries.len()];
+    for id in plan.query_ids() {
+        if inline(id) && (plan.root_reduce(id).is_some() || plan.is_produced(id)) {
+            return Err(illegal(id, &"a reduction or a product is never written into its readers"));
+        }
+        bodies[id.index()] = Some(write_in(plan, &mut arena, &bodies, id, &inline));
+    }
+
+    // Groups give the new order.
+    let mut new_id: FxHashMap<QueryId, (QueryId, usize)> = FxHashMap::default();
+    let mut order: Vec<QueryId> = Vec::new();
+    for (g, group) in grouping.groups.iter().enumerate() {
+        for &id in &group.queries {
+            if id.index() >= plan.queries.len() {
+                return Err(illegal(id, &"there is no such query"));
+            }
+            if inline(id) || new_id.insert(id, (QueryId(order.len() as u32), g)).is_some() {
+                return Err(illegal(id, &"it is inlined, or in two groups"));
+            }
+            order.push(id);
+        }
+    }
+    if let Some(id) = plan.query_ids().find(|id| !inline(*id) && !new_id.contains_key(id)) {
+        return Err(illegal(id, &"it is in no group"));
+    }
+
+    let mut fused = Plan {
+        arena: ExprArena::new(),
+        inputs: plan.inputs.clone(),
+        queries: Vec::with_capacity(order.len()),
+        produces: Produces::default(),
+        guards: plan.guards.clone(),
+        symbols: plan.symbols.clone(),
+        numbers: plan.numbers.clone(),
+    };
+    let mut renamed: FxHashMap<ExprId, ExprId> = FxHashMap::default();
+    for &id in &order {
+        let body = bodies[id.index()].expect("every query has a body by now");
+        let body = rename(&arena, &mut fused.arena, &mut renamed, body, &|q| new_id[&QueryId(q)].0.0);
+        fused.queries.push(Query { body, ..plan.query(id).clone() });
+    }
+    fused.produces = Produces(
+        plan.produces
+            .0
+            .iter()
+            .map(|source| match *source {
+                Source::Def(q) => Source::Def(new_id[&QueryId(q)].0.0),
+                input @ Source::Input(_) => input,
+            })
+            .collect(),
+    );
+
+    let groups = check_groups(&fused, grouping, &order, &new_id)?;
+    Ok(Fused { plan: fused, groups, reasons: grouping.reasons.clone() })
+}
+
+/// The body of `id` in the new arena (still with old names), with inlined reads replaced.
+fn write_in(
+    plan: &Plan,
+    arena: &mut ExprArena,
+    bodies: &[Option<ExprId>],
+    id: QueryId,
+    inline: &dyn Fn(QueryId) -> bool,
+) -> ExprId {
+    let query = plan.query(id);
+    let root = plan.root_reduce(id);
+    let ranges = ranges_of(&query.shape, root.as_ref().map(|r| (&r.index, &r.extent)));
+    let mut memo = Memo::default();
+    let mut new: FxHashMap<ExprId, ExprId> = FxHashMap::default();
+    for node_id in plan.arena.reachable(&[query.body]) {
+        let dtype = plan.arena.dtype(node_id);
+        let node = plan.arena.node(node_id);
+        let written = match node {
+            Expr::Read { source: Source::Def(q), at } if inline(QueryId(*q)) => {
+                let body = bodies[*q as usize].expect("queries read earlier queries only");
+                substitute(arena, &mut memo, body, at, &ranges)
+            }
+            Expr::Read { .. } | Expr::Const(_) | Expr::Number(_) | Expr::Size(_) => {
+                arena.intern(node.clone(), dtype)
+            }
+            Expr::Map { .. } | Expr::Reduce { .. } => {
+                let node = node.map_children(|child| new[&child]);
+                simplify_node(arena, node, dtype)
+            }
+        };
+        new.insert(node_id, written);
+    }
+    new[&query.body]
+}
+
+/// Copies an expression into another arena, with queries renamed. `done` is shared by all calls of one plan.
+fn rename(
+    from: &ExprArena,
+    to: &mut ExprArena,
+    done: &mut FxHashMap<ExprId, ExprId>,
+    body: ExprId,
+    name: &dyn Fn(u32) -> u32,
+) -> ExprId {
+    let mut todo = vec![(body, false)];
+    while let Some((id, children_done)) = todo.pop() {
+        if done.contains_key(&id) {
+            continue;
+        }
+        let node = from.node(id);
+        if !children_done {
+            todo.push((id, true));
+            todo.extend(node.children().iter().map(|&child| (child, false)));
+            continue;
+        }
+        let node = match node {
+            Expr::Read { source: Source::Def(q), at } => {
+                Expr::Read { source: Source::Def(name(*q)), at: at.clone() }
+            }
+            node => node.map_children(|child| done[&child]),
+        };
+        let new = to.intern(node, from.dtype(id));
+        done.insert(id, new);
+    }
+    done[&body]
+}
+
+fn check_groups(
+    fused: &Plan,
+    grouping: &Grouping,
+    order: &[QueryId],
+    new_id: &FxHashMap<QueryId, (QueryId, usize)>,
+) -> Result<Vec<Group>, IllegalGrouping> {
+    let group_of: Vec<usize> = order.iter().map(|id| new_id[id].1).collect();
+    let mut needed_outside: FxHashSet<QueryId> = FxHashSet::default();
+    for source in &fused.produces.0 {
+        if let Source::Def(q) = source {
+            needed_outside.insert(QueryId(*q));
+        }
+    }
+    for id in fused.query_ids() {
+        let old = order[id.index()];
+        let own = group_of[id.index()];
+        let outer = grouping.groups[own].outer;
+        let query = fused.query(id);
+        if query.shape.len() < outer {
+            let problem =
+                format!("its rank {} is less than the {outer} shared outer axes", query.shape.len());
+            return Err(IllegalGrouping { query: old, problem });
+        }
+        for (node, source) in fused.reads(id) {
+            let Source::Def(read) = source else { continue };
+            let read = QueryId(read);
+            if read >= id {
+                let problem = format!("it reads {}, which comes later", order[read.index()]);
+                return Err(IllegalGrouping { query: old, problem });
+            }
+            if group_of[read.index()] != own {
+                needed_outside.insert(read);
+                continue;
+            }
+            let Expr::Read { at, .. } = fused.arena.node(node) else { continue };
+            let same = at.iter().take(outer).enumerate().all(|(d, dim)| *dim == Dim::index(d as u32));
+            if !same {
+                let problem =
+                    format!("it reads {} of its own group at another outer position", order[read.index()]);
+                return Err(IllegalGrouping { query: old, problem });
+            }
+        }
+    }
+    let mut groups = Vec::with_capacity(grouping.groups.len());
+    for decision in grouping.groups.iter().filter(|g| !g.queries.is_empty()) {
+        let queries: Vec<QueryId> = decision.queries.iter().map(|id| new_id[id].0).collect();
+        let first = &fused.query(queries[0]).shape;
+        for &id in &queries[1..] {
+            if fused.query(id).shape[..decision.outer] != first[..decision.outer] {
+                let problem = "its outer sizes differ from those of its group".to_string();
+                return Err(IllegalGrouping { query: order[id.index()], problem });
+            }
+        }
+        let local = queries.iter().map(|id| !needed_outside.contains(id)).collect();
+        groups.push(Group { queries, outer: decision.outer, local });
+    }
+    Ok(groups)
+}

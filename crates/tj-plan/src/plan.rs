@@ -1,0 +1,170 @@
+//! Plans: named queries in order, what they read, and what the plan produces.
+//!
+//! **Forms.** The same nodes go through these forms; `verify` checks each.
+//!
+//! 1. *traced*: one query an operator; a query may be a pure move.
+//! 2. *canonical*: no move is left but as an output, no two queries are equal, none is dead, expressions are
+//!    simplified, a reduction stands only at the root of a query.
+//! 3. *fused*: canonical, and each query is what one loop nest of a kernel computes (`Fused`).
+
+use std::fmt;
+use std::panic::Location;
+use std::sync::Arc;
+
+use tj_ir::expr::Source;
+use tj_ir::{Expr, ExprArena, ExprId, Guard, InputDecl, ReduceOp, Shape, Symbol, Trace, Tree};
+use tj_tensor::{DType, Scalar};
+
+/// A query in a plan.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct QueryId(pub u32);
+
+impl QueryId {
+    /// Position in the plan.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl fmt::Display for QueryId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "q{}", self.0)
+    }
+}
+
+impl fmt::Debug for QueryId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// A tensor defined by an expression: `q[i0, .., i(r-1)] = body`.
+#[derive(Clone, Debug)]
+pub struct Query {
+    /// A word that says where it comes from; for texts only.
+    pub word: Arc<str>,
+    /// Sizes.
+    pub shape: Shape,
+    /// Type of an element.
+    pub dtype: DType,
+    /// Its value at `i0, .., i(r-1)`. Reads only inputs and earlier queries.
+    pub body: ExprId,
+    /// The call that asked for it.
+    pub location: &'static Location<'static>,
+}
+
+/// What a plan ends in.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Produces(pub Vec<Source>);
+
+/// Queries in order.
+#[derive(Clone, Debug, Default)]
+pub struct Plan {
+    /// All expressions.
+    pub arena: ExprArena,
+    /// Arguments. Data that is there already is an argument too.
+    pub inputs: Vec<InputDecl>,
+    /// In program order: each reads only earlier ones.
+    pub queries: Vec<Query>,
+    /// What is asked for; `Source::Def` names a query.
+    pub produces: Produces,
+    /// What must hold of the sizes.
+    pub guards: Vec<Guard>,
+    /// Every size symbol.
+    pub symbols: Vec<Symbol>,
+    /// Values of the run-time numbers.
+    pub numbers: Vec<Scalar>,
+}
+
+/// The reduction at the root of a query.
+#[derive(Clone, Debug)]
+pub struct RootReduce {
+    /// How values combine.
+    pub op: ReduceOp,
+    /// In which order.
+    pub tree: Tree,
+    /// The index it runs over.
+    pub index: Symbol,
+    /// How far.
+    pub extent: tj_ir::Dim,
+    /// What is combined.
+    pub body: ExprId,
+}
+
+impl Plan {
+    /// The traced form.
+    pub fn from_trace(trace: Trace) -> Plan {
+        let Trace { arena, inputs, defs, outputs, guards, numbers, symbols } = trace;
+        let queries = defs.into_iter().map(|def| Query {
+            word: def.word,
+            shape: def.shape,
+            dtype: def.dtype,
+            body: def.body,
+            location: def.location,
+        });
+        Plan {
+            arena,
+            inputs,
+            queries: queries.collect(),
+            produces: Produces(outputs),
+            guards,
+            symbols,
+            numbers,
+        }
+    }
+
+    /// A query.
+    pub fn query(&self, id: QueryId) -> &Query {
+        &self.queries[id.index()]
+    }
+
+    /// All queries, in order.
+    pub fn query_ids(&self) -> impl DoubleEndedIterator<Item = QueryId> + use<> {
+        (0..self.queries.len() as u32).map(QueryId)
+    }
+
+    /// The reduction at the root of a query, if there is one.
+    pub fn root_reduce(&self, id: QueryId) -> Option<RootReduce> {
+        match self.arena.node(self.query(id).body) {
+            Expr::Reduce { op, tree, index, extent, body } => Some(RootReduce {
+                op: *op,
+                tree: *tree,
+                index: index.clone(),
+                extent: extent.clone(),
+                body: *body,
+            }),
+            Expr::Const(_) | Expr::Number(_) | Expr::Size(_) | Expr::Read { .. } | Expr::Map { .. } => None,
+        }
+    }
+
+    /// Sizes of what a source holds.
+    pub fn shape_of(&self, source: Source) -> &Shape {
+        match source {
+            Source::Input(i) => &self.inputs[i as usize].shape,
+            Source::Def(q) => &self.queries[q as usize].shape,
+        }
+    }
+
+    /// Type of what a source holds.
+    pub fn dtype_of(&self, source: Source) -> DType {
+        match source {
+            Source::Input(i) => self.inputs[i as usize].dtype,
+            Source::Def(q) => self.queries[q as usize].dtype,
+        }
+    }
+
+    /// The reads in the body of a query, each once: the node, what it reads.
+    pub fn reads(&self, id: QueryId) -> Vec<(ExprId, Source)> {
+        let nodes = self.arena.reachable(&[self.query(id).body]);
+        let reads = nodes.into_iter().filter_map(|node| match self.arena.node(node) {
+            Expr::Read { source, .. } => Some((node, *source)),
+            Expr::Const(_) | Expr::Number(_) | Expr::Size(_) | Expr::Map { .. } | Expr::Reduce { .. } => None,
+        });
+        reads.collect()
+    }
+
+    /// Whether a query is asked for.
+    pub fn is_produced(&self, id: QueryId) -> bool {
+        self.produces.0.contains(&Source::Def(id.0))
+    }
+}

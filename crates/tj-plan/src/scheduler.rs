@@ -1,0 +1,171 @@
+//! What a scheduler is: something that decides, and never transforms.
+//!
+//! A scheduler looks at a canonical plan and says which queries are written into their readers and which share a
+//! kernel. What it returns is data; `fuse` applies it and proves again that it is legal, so that a bad scheduler can
+//! be slow but never wrong. [`DefaultScheduler`] is one implementation, whose methods are the trait's defaults.
+
+use std::fmt;
+
+use tj_ir::Dim;
+
+use crate::group::default_grouping;
+use crate::plan::{Plan, QueryId};
+
+/// What turns a fused plan into results.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Engine {
+    /// Native code.
+    #[default]
+    Compiled,
+    /// Lowered to kernels, which are interpreted.
+    InterpretKernel,
+    /// The plan itself is interpreted.
+    InterpretPlan,
+}
+
+/// Decides how a plan is computed.
+pub trait Scheduler: Send + Sync {
+    /// Name in texts.
+    fn name(&self) -> &str;
+
+    /// Distinguishes schedulers of one name with different options; part of every cache key.
+    fn options_key(&self) -> u64 {
+        0
+    }
+
+    /// What runs the result.
+    fn engine(&self) -> Engine {
+        Engine::Compiled
+    }
+
+    /// Which queries are written into their readers, and which share a kernel.
+    fn group(&self, plan: &Plan, sizes: &Sizes) -> Grouping {
+        default_grouping(plan, sizes)
+    }
+}
+
+/// The default decisions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DefaultScheduler;
+
+impl Scheduler for DefaultScheduler {
+    fn name(&self) -> &str {
+        "default"
+    }
+}
+
+/// One kernel a query and nothing shared: what fusion is measured against.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Unfused;
+
+impl Scheduler for Unfused {
+    fn name(&self) -> &str {
+        "unfused"
+    }
+
+    fn group(&self, plan: &Plan, _sizes: &Sizes) -> Grouping {
+        Grouping::separate(plan)
+    }
+}
+
+/// The plan interpreter: slow and obvious.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct InterpretPlan;
+
+impl Scheduler for InterpretPlan {
+    fn name(&self) -> &str {
+        "interpret"
+    }
+
+    fn engine(&self) -> Engine {
+        Engine::InterpretPlan
+    }
+}
+
+/// Kernels as the default scheduler makes them, interpreted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct InterpretKernel;
+
+impl Scheduler for InterpretKernel {
+    fn name(&self) -> &str {
+        "interpret-kernel"
+    }
+
+    fn engine(&self) -> Engine {
+        Engine::InterpretKernel
+    }
+}
+
+/// What is known about sizes when decisions are made. Decisions may use it; correctness never does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sizes;
+
+impl Sizes {
+    /// A number to decide with: the size itself, its hint, or a guess for each symbol that is at least 64.
+    pub fn guess(&self, dim: &Dim) -> f64 {
+        if let Some(c) = dim.is_const() {
+            return c as f64;
+        }
+        let value = dim.hint().or_else(|| {
+            dim.eval(&|symbol| {
+                let (lo, hi) = symbol.bounds();
+                Some(symbol.hint().unwrap_or(64.clamp(lo, hi)))
+            })
+            .ok()
+        });
+        value.unwrap_or(64) as f64
+    }
+
+    /// The product of [`Sizes::guess`] over some sizes.
+    pub fn count<'d>(&self, dims: impl IntoIterator<Item = &'d Dim>) -> f64 {
+        dims.into_iter().map(|dim| self.guess(dim)).product()
+    }
+}
+
+/// The decisions of a scheduler about a plan.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Grouping {
+    /// For each query, whether its expression is written into its readers.
+    pub inline: Vec<bool>,
+    /// Kernels in order, each with its queries in order. Inlined queries are in none.
+    pub groups: Vec<GroupDecision>,
+    /// Why, for `explain`.
+    pub reasons: Vec<Reason>,
+}
+
+/// One kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GroupDecision {
+    /// Its queries; each reads only earlier ones, earlier groups and inputs.
+    pub queries: Vec<QueryId>,
+    /// How many leading axes all of its queries share as outer loops.
+    pub outer: usize,
+}
+
+/// A decision in words and numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reason {
+    /// About which query.
+    pub query: QueryId,
+    /// Short name of the rule.
+    pub rule: &'static str,
+    /// Numbers the rule looked at.
+    pub detail: String,
+}
+
+impl Grouping {
+    /// Every query a kernel of its own.
+    pub fn separate(plan: &Plan) -> Grouping {
+        let groups = plan.query_ids().map(|id| {
+            let outer = plan.query(id).shape.len();
+            GroupDecision { queries: vec![id], outer }
+        });
+        Grouping { inline: vec![false; plan.queries.len()], groups: groups.collect(), reasons: Vec::new() }
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {} ({})", self.query, self.rule, self.detail)
+    }
+}

@@ -1,0 +1,80 @@
+//! Memory that is used again by later calls: arenas, and outputs that the user has dropped.
+//!
+//! Fresh pages cost more than filling them does, so that a program which is called again and again should touch
+//! none. Arenas are kept one for each call that runs at the same time. Of outputs the pool keeps a share; once the
+//! user has dropped the tensor, the pool is the only owner and the memory serves the next call.
+
+use std::sync::{Mutex, PoisonError};
+
+use tj_tensor::{Buffer, DType, Tensor, TensorError};
+
+/// How many arenas are kept: calls beyond this many at once allocate.
+const ARENAS: usize = 8;
+
+/// How many outputs are kept.
+const OUTPUTS: usize = 8;
+
+/// Outputs smaller than this are allocated anew: the allocator has such blocks at hand.
+const SMALL: usize = 64 << 10;
+
+/// Memory for the calls of one program.
+#[derive(Debug, Default)]
+pub(crate) struct Pools {
+    arenas: Mutex<Vec<Buffer>>,
+    outputs: Mutex<Vec<Tensor>>,
+}
+
+impl Pools {
+    /// An arena of at least `bytes`, and whether it had to be allocated.
+    pub fn arena(&self, bytes: usize) -> Result<(Buffer, bool), TensorError> {
+        let mut arenas = self.arenas.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(at) = arenas.iter().position(|arena| arena.len() >= bytes) {
+            return Ok((arenas.swap_remove(at), false));
+        }
+        // A smaller one would only lie beside the larger one from now on.
+        arenas.pop();
+        drop(arenas);
+        Ok((Buffer::zeroed(bytes)?, true))
+    }
+
+    /// Takes an arena back.
+    pub fn give_back(&self, arena: Buffer) {
+        let mut arenas = self.arenas.lock().unwrap_or_else(PoisonError::into_inner);
+        if arenas.len() < ARENAS {
+            arenas.push(arena);
+        }
+    }
+
+    /// Memory for an output of exactly `bytes`, and whether it had to be allocated. Its contents are undefined.
+    pub fn output(&self, bytes: usize) -> Result<(Buffer, bool), TensorError> {
+        if bytes >= SMALL {
+            let mut outputs = self.outputs.lock().unwrap_or_else(PoisonError::into_inner);
+            for at in 0..outputs.len() {
+                let tensor = outputs.swap_remove(at);
+                match tensor.try_into_buffer() {
+                    Ok(buffer) if buffer.len() == bytes => return Ok((buffer, false)),
+                    // Another size: it will not be needed soon.
+                    Ok(_) => return Ok((Buffer::zeroed(bytes)?, true)),
+                    Err(shared) => {
+                        outputs.push(shared);
+                        let last = outputs.len() - 1;
+                        outputs.swap(at, last);
+                    }
+                }
+            }
+        }
+        Ok((Buffer::zeroed(bytes)?, true))
+    }
+
+    /// Keeps a share of an output for later calls.
+    pub fn keep(&self, output: &Tensor) {
+        if output.dtype() == DType::Bool || output.as_bytes().is_none_or(|bytes| bytes.len() < SMALL) {
+            return;
+        }
+        let mut outputs = self.outputs.lock().unwrap_or_else(PoisonError::into_inner);
+        if outputs.len() >= OUTPUTS {
+            outputs.remove(0);
+        }
+        outputs.push(output.clone());
+    }
+}

@@ -1,0 +1,72 @@
+//! The pipeline, on one screen.
+//!
+//! ```text
+//! LazyTensor --trace--> Plan --canonicalise--> Plan --group, fuse--> Fused --lower, verify--> kernels --> code
+//! ```
+//!
+//! A scheduler decides and never transforms; each stage is shown to the observer.
+
+use tj_ir::LazyTensor;
+use tj_ir::trace::trace;
+use tj_kernel::verify::{BoundGuard, verify};
+use tj_kernel::{Lowered, lower};
+use tj_plan::{Engine, Plan, Sizes, canonicalise, fuse};
+
+use crate::code::Code;
+use crate::error::Error;
+use crate::explain;
+use crate::observe::{Clock, Observer, Stage};
+use crate::options::CompileOptions;
+use crate::program::{Program, internal, schedule};
+
+/// Compiles a program once for all sizes.
+pub(crate) fn compile(
+    outputs: &[LazyTensor],
+    options: &CompileOptions,
+    observer: &mut dyn Observer,
+) -> Result<Program, Error> {
+    let scheduler = options.scheduler();
+    let mut clock = Clock::new(observer);
+
+    let traced = Plan::from_trace(trace(&options.inputs, outputs)?);
+    clock.done(Stage::Trace, &|| explain::plan(&traced));
+
+    let plan = canonicalise(&traced);
+    clock.done(Stage::Plan, &|| explain::plan(&plan));
+
+    let grouping = scheduler.group(&plan, &Sizes);
+    let fused = fuse(&plan, &grouping)
+        .map_err(|cause| Error::Scheduler { scheduler: scheduler.name().to_string(), cause })?;
+    clock.done(Stage::Fuse, &|| explain::fused(&fused));
+
+    let kernels = match scheduler.engine() {
+        Engine::InterpretPlan => Vec::new(),
+        Engine::Compiled | Engine::InterpretKernel => schedule(&fused, lower(&fused)),
+    };
+    let guards = verify_all(&kernels)?;
+    clock.done(Stage::Kernel, &|| explain::kernels(&kernels));
+
+    let code = match scheduler.engine() {
+        Engine::Compiled => Some(Code::compile(&kernels, options.backend)?),
+        Engine::InterpretKernel | Engine::InterpretPlan => None,
+    };
+    clock.done(Stage::Code, &|| explain::code(&kernels, options.backend));
+
+    let engine = scheduler.engine();
+    let program = Program::new(fused, kernels, guards, code, engine, options.threads, options.reuse)?;
+    clock.done(Stage::Memory, &|| explain::memory(&program));
+    Ok(program)
+}
+
+/// Proves every access of every kernel, or says which sizes must be checked at bind.
+fn verify_all(kernels: &[Lowered]) -> Result<Vec<BoundGuard>, Error> {
+    let mut guards: Vec<BoundGuard> = Vec::new();
+    for lowered in kernels {
+        let found = verify(&lowered.kernel).map_err(|findings| {
+            let all: Vec<String> = findings.iter().map(ToString::to_string).collect();
+            internal("verify", &format!("{}\n{}", all.join("; "), lowered.kernel))
+        })?;
+        guards.extend(found);
+    }
+    Ok(guards)
+}

@@ -1,0 +1,187 @@
+//! What can go wrong between a lazy tensor and its value.
+
+use tj_ir::{DimError, IrError};
+use tj_plan::{IllegalGrouping, InterpretError};
+use tj_tensor::{DType, TensorError};
+
+/// A mistake of the user, a limit of the machine, or a scheduler that asks for something illegal.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The program itself is wrong.
+    #[error(transparent)]
+    Program(#[from] IrError),
+    /// Arithmetic on sizes failed.
+    #[error(transparent)]
+    Size(#[from] DimError),
+    /// A tensor could not be made.
+    #[error(transparent)]
+    Tensor(#[from] TensorError),
+    /// A scheduler returned decisions that would change the meaning of the program.
+    #[error("scheduler {scheduler}: {cause}")]
+    Scheduler {
+        /// Its name.
+        scheduler: String,
+        /// The illegal decision.
+        cause: IllegalGrouping,
+    },
+    /// An argument that the program does not take.
+    #[error("the program has no input {name}; it takes {known}")]
+    UnknownInput {
+        /// The name given.
+        name: String,
+        /// The names there are.
+        known: String,
+    },
+    /// An argument that was not given.
+    #[error("input {name} ({declared}) is missing")]
+    MissingInput {
+        /// The name.
+        name: String,
+        /// How it was declared.
+        declared: String,
+    },
+    /// An argument that was given twice.
+    #[error("input {name} is given twice")]
+    RepeatedInput {
+        /// The name.
+        name: String,
+    },
+    /// An argument of the wrong dtype.
+    #[error("input {name} has dtype {found}, declared {expected}")]
+    DType {
+        /// The input.
+        name: String,
+        /// What came.
+        found: DType,
+        /// What was declared.
+        expected: DType,
+    },
+    /// An argument of the wrong rank.
+    #[error("input {name} has rank {found}, declared {declared}")]
+    Rank {
+        /// The input.
+        name: String,
+        /// What came.
+        found: usize,
+        /// How it was declared.
+        declared: String,
+    },
+    /// An axis whose size is not what it must be.
+    #[error("axis {axis} of input {name} has size {found}, but {expected}")]
+    AxisSize {
+        /// The input.
+        name: String,
+        /// The axis.
+        axis: usize,
+        /// Its size.
+        found: usize,
+        /// What it must be, and why.
+        expected: String,
+    },
+    /// A size outside of its bounds.
+    #[error("size {symbol} is {value} ({origin}), but its bounds are {lo}..={hi}")]
+    OutOfBounds {
+        /// The symbol.
+        symbol: String,
+        /// Its value.
+        value: i64,
+        /// Where the value comes from.
+        origin: String,
+        /// Least value.
+        lo: i64,
+        /// Greatest value.
+        hi: i64,
+    },
+    /// A symbol that no argument determines.
+    #[error("size {symbol} is not determined by any argument; give it as a binding")]
+    UnboundSymbol {
+        /// The symbol.
+        symbol: String,
+    },
+    /// A binding for a symbol that the program does not have.
+    #[error("the program has no size {symbol}; it has {known}")]
+    UnknownSymbol {
+        /// The name given.
+        symbol: String,
+        /// The names there are.
+        known: String,
+    },
+    /// Two bindings for one symbol.
+    #[error("size {symbol} is given twice: {first} and {second}")]
+    RepeatedSymbol {
+        /// The name.
+        symbol: String,
+        /// One value.
+        first: i64,
+        /// The other.
+        second: i64,
+    },
+    /// A condition on sizes that does not hold.
+    #[error("{condition} does not hold: {values}; needed by {reason} ({location})")]
+    Guard {
+        /// The condition.
+        condition: String,
+        /// The values of both sides, and where they come from.
+        values: String,
+        /// The operator that needs it.
+        reason: String,
+        /// Where the user called it.
+        location: String,
+    },
+    /// More memory than allowed.
+    #[error("the call needs {needed} bytes, but {allowed} are allowed")]
+    Budget {
+        /// Inputs, temporaries and outputs.
+        needed: u64,
+        /// The limit.
+        allowed: u64,
+    },
+    /// The outputs given to `call_into` do not fit.
+    #[error("output {position} {problem}")]
+    Output {
+        /// Which.
+        position: usize,
+        /// What is wrong.
+        problem: String,
+    },
+    /// The plan interpreter failed.
+    #[error(transparent)]
+    Interpret(#[from] InterpretError),
+    /// The chosen back end is not part of this build.
+    #[error("this build has no {backend} back end")]
+    NoBackend {
+        /// Its name.
+        backend: &'static str,
+    },
+    /// The back end refused a kernel, or its compiler failed.
+    #[error("{backend} back end: {problem}")]
+    Backend {
+        /// Its name.
+        backend: &'static str,
+        /// What it said.
+        problem: String,
+    },
+    /// A kernel, or a table around it, that breaks our own rules.
+    #[error("internal error in {pass}: {problem}")]
+    Internal {
+        /// The pass that noticed.
+        pass: &'static str,
+        /// What it saw.
+        problem: String,
+    },
+    /// A file name that does not name a C library.
+    #[error("{path}: the name before the extension must be a C identifier")]
+    FileName {
+        /// The file.
+        path: String,
+    },
+    /// A file could not be written.
+    #[error("{path}: {source}")]
+    File {
+        /// The file.
+        path: String,
+        /// The cause.
+        source: std::io::Error,
+    },
+}

@@ -1,0 +1,102 @@
+//! Texts of the stages.
+
+use std::fmt::Write as _;
+
+use tj_ir::expr::Source;
+use tj_kernel::Lowered;
+use tj_plan::{Fused, Plan};
+
+use crate::options::Backend;
+use crate::program::Program;
+
+/// A plan.
+pub(crate) fn plan(plan: &Plan) -> String {
+    plan.to_string()
+}
+
+/// Groups and the reasons of the scheduler.
+pub(crate) fn fused(fused: &Fused) -> String {
+    let mut text = String::new();
+    for (number, group) in fused.groups.iter().enumerate() {
+        let queries: Vec<String> = group
+            .queries
+            .iter()
+            .zip(&group.local)
+            .map(|(id, local)| if *local { format!("{id} (local)") } else { id.to_string() })
+            .collect();
+        let _ = writeln!(text, "kernel {number}: {} over {} outer axes", queries.join(", "), group.outer);
+    }
+    text.push_str(&fused.plan.to_string());
+    for reason in &fused.reasons {
+        let _ = writeln!(text, "because {reason}");
+    }
+    text
+}
+
+/// Kernels.
+pub(crate) fn kernels(kernels: &[Lowered]) -> String {
+    kernels.iter().map(|l| l.kernel.to_string()).collect::<Vec<_>>().join("\n")
+}
+
+/// What the back end makes of the kernels.
+pub(crate) fn code(kernels: &[Lowered], backend: Backend) -> String {
+    match backend {
+        Backend::C => c(kernels),
+        Backend::Auto | Backend::Cranelift => clif(kernels),
+    }
+}
+
+#[cfg(feature = "c")]
+pub(crate) fn c(kernels: &[Lowered]) -> String {
+    let kernels: Vec<_> = kernels.iter().map(|l| &l.kernel).collect();
+    tj_codegen_c::emit(&kernels).unwrap_or_else(|e| e.to_string())
+}
+
+#[cfg(not(feature = "c"))]
+pub(crate) fn c(_: &[Lowered]) -> String {
+    "this build has no C back end".to_string()
+}
+
+#[cfg(feature = "cranelift")]
+pub(crate) fn clif(kernels: &[Lowered]) -> String {
+    let options = tj_codegen_cranelift::Options::default();
+    let texts = kernels
+        .iter()
+        .map(|l| tj_codegen_cranelift::clif(&l.kernel, &options).unwrap_or_else(|e| e.to_string()));
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(not(feature = "cranelift"))]
+pub(crate) fn clif(_: &[Lowered]) -> String {
+    "this build has no Cranelift back end".to_string()
+}
+
+/// Order of kernels, intervals of the arena, guards.
+pub(crate) fn memory(program: &Program) -> String {
+    let mut text = String::new();
+    for (step, lowered) in program.kernels.iter().enumerate() {
+        let _ = writeln!(text, "step {step}: {}", lowered.kernel.name);
+    }
+    for interval in program.intervals() {
+        let copies = if interval.scratch_of.is_some() { " for each worker" } else { "" };
+        let _ = writeln!(
+            text,
+            "{}: steps {}..={}, {} x {} bytes{copies}",
+            interval.name, interval.first, interval.last, interval.len, interval.width
+        );
+    }
+    for guard in &program.fused.plan.guards {
+        let _ = writeln!(text, "guard: {guard}");
+    }
+    for guard in &program.bound_guards {
+        let _ = writeln!(text, "guard: {guard}");
+    }
+    for (position, source) in program.fused.plan.produces.0.iter().enumerate() {
+        let from = match source {
+            Source::Input(i) => format!("copy of input {i}"),
+            Source::Def(q) => format!("q{q}"),
+        };
+        let _ = writeln!(text, "output {position}: {from}");
+    }
+    text
+}

@@ -1,0 +1,429 @@
+//! Compiled graphs: a program, its memory, and calls.
+
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use smallvec::SmallVec;
+use tj_ir::expr::Source;
+use tj_ir::{LazyTensor, shape_text};
+use tj_plan::Engine;
+use tj_tensor::{Buffer, DType, Element, Tensor};
+
+use crate::arena::Pools;
+use crate::bind::input_name;
+use crate::budget;
+use crate::compile::compile;
+use crate::error::Error;
+use crate::interpret;
+use crate::observe::{Explanation, Observer, Silent};
+use crate::options::{Backend, CompileOptions, MaxBytes};
+use crate::program::{Bound, Program, bytes};
+use crate::report::RunReport;
+use crate::run::{CallMemory, run};
+
+/// A program compiled once for all sizes of its inputs.
+///
+/// Calls may run at the same time; each has an arena of its own. After an error the next call works.
+///
+/// ```
+/// use tj_ir::{Dim, input};
+/// use tj_runtime::{CompileOptions, CompiledGraph};
+/// use tj_tensor::{DType, Tensor};
+///
+/// let n = Dim::new("N", 0..=4096)?;
+/// let x = input("x", DType::F32, [n, 3.into()])?;
+/// let graph = CompiledGraph::new(&[(&x * 2.0).sum(1)], CompileOptions::default())?;
+/// for rows in [0, 1, 5] {
+///     let x = Tensor::full([rows, 3], 1.5_f32)?;
+///     let y = graph.call(&[("x", &x)])?;
+///     assert_eq!(y[0].to_vec::<f32>()?, vec![9.0; rows]);
+/// }
+/// assert_eq!(graph.report().compilations, 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct CompiledGraph {
+    program: Program,
+    max_bytes: MaxBytes,
+    /// Positions of named inputs among all inputs of the program, in order of declaration.
+    named: Vec<(String, usize)>,
+    numbers: Vec<u64>,
+    pools: Pools,
+    total: Mutex<RunReport>,
+}
+
+/// Memory of the caller that an output is written to.
+#[derive(Debug)]
+pub struct OutputView<'a> {
+    dtype: DType,
+    shape: Vec<usize>,
+    bytes: &'a mut [u8],
+}
+
+impl<'a> OutputView<'a> {
+    /// A row-major view of a slice.
+    ///
+    /// # Errors
+    /// When the slice does not hold exactly the elements of the shape.
+    pub fn new<T: Element + bytemuck::Pod>(
+        shape: &[usize],
+        values: &'a mut [T],
+    ) -> Result<OutputView<'a>, Error> {
+        let needed = bytes(shape, T::DTYPE.size())?;
+        let view: &mut [u8] = bytemuck::cast_slice_mut(values);
+        if view.len() as u64 != needed {
+            let problem = format!("has {} bytes, but shape {shape:?} needs {needed}", view.len());
+            return Err(Error::Output { position: 0, problem });
+        }
+        Ok(OutputView { dtype: T::DTYPE, shape: shape.to_vec(), bytes: view })
+    }
+}
+
+impl CompiledGraph {
+    /// Compiles the program that computes `outputs`.
+    ///
+    /// # Errors
+    /// The first mistake in the program, an illegal decision of the scheduler, or a failing back end.
+    pub fn new(outputs: &[LazyTensor], options: CompileOptions) -> Result<CompiledGraph, Error> {
+        CompiledGraph::observed(outputs, options, &mut Silent)
+    }
+
+    /// As [`CompiledGraph::new`], showing every stage to an observer.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn observed(
+        outputs: &[LazyTensor],
+        options: CompileOptions,
+        observer: &mut dyn Observer,
+    ) -> Result<CompiledGraph, Error> {
+        let program = compile(outputs, &options, observer)?;
+        let plan = &program.fused.plan;
+        let named = plan.inputs.iter().enumerate();
+        let named =
+            named.filter_map(|(at, decl)| decl.name.as_deref().map(|name| (name.to_string(), at))).collect();
+        let numbers = plan.numbers.iter().map(|n| n.bits() as u64).collect();
+        let total = RunReport { compilations: 1, ..RunReport::default() };
+        Ok(CompiledGraph {
+            program,
+            max_bytes: options.max_bytes,
+            named,
+            numbers,
+            pools: Pools::default(),
+            total: Mutex::new(total),
+        })
+    }
+
+    /// Writes the program as an object file and a C header, for programs in other languages: `HEADER` declares
+    /// `NAME_check`, `NAME_workspace` and `NAME_run`, where `NAME` is the stem of the object's file name.
+    ///
+    /// # Errors
+    /// A file that cannot be written, or a name that C does not take.
+    #[cfg(feature = "cranelift")]
+    pub fn export_object(
+        &self,
+        object: impl AsRef<Path>,
+        header: impl AsRef<Path>,
+        outputs: &[&str],
+    ) -> Result<(), Error> {
+        let (object, header) = (object.as_ref(), header.as_ref());
+        let stem = object.file_stem().and_then(|stem| stem.to_str()).unwrap_or("");
+        let name = stem.strip_prefix("lib").filter(|rest| !rest.is_empty()).unwrap_or(stem);
+        let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        if !is_name {
+            return Err(Error::FileName { path: object.display().to_string() });
+        }
+        let kernels: Vec<_> = self.program.kernels.iter().map(|lowered| &lowered.kernel).collect();
+        let options = tj_codegen_cranelift::Options::default();
+        let bytes = tj_codegen_cranelift::emit_object(&kernels, name, &options)
+            .map_err(|e| Error::Backend { backend: "cranelift", problem: e.to_string() })?;
+        let write = |path: &Path, bytes: &[u8]| {
+            std::fs::write(path, bytes)
+                .map_err(|source| Error::File { path: path.display().to_string(), source })
+        };
+        write(object, &bytes)?;
+        write(header, crate::export::header(&self.program, name, outputs).as_bytes())
+    }
+
+    /// What a back end is given for this program, as text.
+    pub fn code_text(&self, backend: Backend) -> String {
+        crate::explain::code(&self.program.kernels, backend)
+    }
+
+    /// Names of the inputs, in order of declaration.
+    pub fn input_names(&self) -> impl Iterator<Item = &str> {
+        self.named.iter().map(|(name, _)| name.as_str())
+    }
+
+    /// Names of the sizes, in order of appearance.
+    pub fn size_names(&self) -> impl Iterator<Item = String> {
+        self.program.binder.symbols().iter().map(ToString::to_string)
+    }
+
+    /// Computes the outputs.
+    ///
+    /// # Errors
+    /// Arguments that do not fit the declared inputs, guards that do not hold, more memory than allowed.
+    pub fn call(&self, inputs: &[(&str, &Tensor)]) -> Result<Vec<Tensor>, Error> {
+        Ok(self.execute(inputs, &[])?.0)
+    }
+
+    /// Computes the outputs, with values for sizes that no argument determines.
+    ///
+    /// # Errors
+    /// As [`CompiledGraph::call`], and bindings that contradict the arguments.
+    pub fn call_with_bindings(
+        &self,
+        bindings: &[(&str, i64)],
+        inputs: &[(&str, &Tensor)],
+    ) -> Result<Vec<Tensor>, Error> {
+        Ok(self.execute(inputs, bindings)?.0)
+    }
+
+    /// Computes the outputs and says what it cost.
+    ///
+    /// # Errors
+    /// As [`CompiledGraph::call`].
+    pub fn call_reported(
+        &self,
+        bindings: &[(&str, i64)],
+        inputs: &[(&str, &Tensor)],
+    ) -> Result<(Vec<Tensor>, RunReport), Error> {
+        self.execute(inputs, bindings)
+    }
+
+    /// Computes the outputs from inputs that the caller gives away. Their memory is free as soon as the call ends,
+    /// even if it fails.
+    ///
+    /// # Errors
+    /// As [`CompiledGraph::call`].
+    pub fn call_donating(&self, inputs: Vec<(&str, Tensor)>) -> Result<Vec<Tensor>, Error> {
+        let borrowed: Vec<(&str, &Tensor)> = inputs.iter().map(|(name, tensor)| (*name, tensor)).collect();
+        self.call(&borrowed)
+    }
+
+    /// Writes the outputs to memory of the caller.
+    ///
+    /// # Errors
+    /// As [`CompiledGraph::call`], and views that do not have the dtype and shape of their output. Nothing is
+    /// written then.
+    pub fn call_into(
+        &self,
+        inputs: &[(&str, &Tensor)],
+        outputs: &mut [OutputView<'_>],
+    ) -> Result<RunReport, Error> {
+        let call = self.prepare(inputs, &[])?;
+        let plan = &self.program.fused.plan;
+        if outputs.len() != call.bound.output_shapes.len() {
+            let problem =
+                format!("count is {}, but the program has {}", outputs.len(), call.bound.output_shapes.len());
+            return Err(Error::Output { position: outputs.len(), problem });
+        }
+        for (position, (view, &source)) in outputs.iter().zip(&plan.produces.0).enumerate() {
+            let (dtype, shape) = (plan.dtype_of(source), &call.bound.output_shapes[position]);
+            if view.dtype != dtype || view.shape != *shape {
+                let problem =
+                    format!("is {}{:?}, but the result is {dtype}{shape:?}", view.dtype, view.shape);
+                return Err(Error::Output { position, problem });
+            }
+        }
+        let views = outputs.iter_mut().map(|view| &mut *view.bytes).collect();
+        let (report, _) = self.run(&call, views)?;
+        Ok(self.count(report))
+    }
+
+    /// What all calls so far have cost.
+    pub fn report(&self) -> RunReport {
+        self.total.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn count(&self, report: RunReport) -> RunReport {
+        self.total.lock().unwrap_or_else(PoisonError::into_inner).add(&report);
+        report
+    }
+
+    fn execute(
+        &self,
+        inputs: &[(&str, &Tensor)],
+        bindings: &[(&str, i64)],
+    ) -> Result<(Vec<Tensor>, RunReport), Error> {
+        let call = self.prepare(inputs, bindings)?;
+        if self.program.engine != Engine::Compiled {
+            let outputs = interpret::run(&self.program, &call.bound, &call.inputs)?;
+            let report = self.count(self.blank_report(&call));
+            return Ok((outputs, report));
+        }
+        let plan = &self.program.fused.plan;
+        let mut buffers: Vec<Buffer> = Vec::with_capacity(plan.produces.0.len());
+        let mut fresh = 0;
+        for (&source, shape) in plan.produces.0.iter().zip(&call.bound.output_shapes) {
+            let bytes = bytes(shape, plan.dtype_of(source).size())?;
+            let (buffer, allocated) = self.pools.output(bytes as usize)?;
+            fresh += u64::from(allocated);
+            buffers.push(buffer);
+        }
+        let views = buffers.iter_mut().map(Buffer::as_bytes_mut).collect();
+        let (mut report, arena_fresh) = self.run(&call, views)?;
+        report.allocations = fresh + u64::from(arena_fresh);
+        let mut outputs = Vec::with_capacity(buffers.len());
+        for ((buffer, &source), shape) in
+            buffers.into_iter().zip(&plan.produces.0).zip(&call.bound.output_shapes)
+        {
+            let output = Tensor::from_buffer(plan.dtype_of(source), shape, buffer)?;
+            self.pools.keep(&output);
+            outputs.push(output);
+        }
+        Ok((outputs, self.count(report)))
+    }
+
+    /// Everything that can fail for reasons of the user, before anything is written.
+    fn prepare(&self, inputs: &[(&str, &Tensor)], bindings: &[(&str, i64)]) -> Result<Call, Error> {
+        let ordered = self.order(inputs)?;
+        let refs: SmallVec<[&Tensor; 8]> = ordered.iter().copied().collect();
+        let values = self.program.binder.bind(&refs, bindings)?;
+        let bound = self.program.bind(values, bindings)?;
+        let mut copied = 0;
+        let mut copied_bytes = 0_u64;
+        let mut ready: SmallVec<[Tensor; 8]> = SmallVec::new();
+        for tensor in &ordered {
+            if tensor.is_contiguous() {
+                ready.push((*tensor).clone());
+            } else {
+                copied += 1;
+                copied_bytes += bytes(tensor.shape(), tensor.dtype().size())?;
+                ready.push((*tensor).clone());
+            }
+        }
+        let needed = bound
+            .input_bytes
+            .saturating_add(bound.output_bytes)
+            .saturating_add(bound.arena_bytes)
+            .saturating_add(copied_bytes);
+        // Asking the system what is left takes longer than a small call does.
+        let small = self.max_bytes == MaxBytes::Auto && needed < SURELY_THERE;
+        if let Some(allowed) = (!small).then(|| budget::allowed(self.max_bytes)).flatten()
+            && needed > allowed
+        {
+            return Err(Error::Budget { needed, allowed });
+        }
+        if copied > 0 {
+            for tensor in &mut ready {
+                if !tensor.is_contiguous() {
+                    *tensor = tensor.to_contiguous()?;
+                }
+            }
+        }
+        Ok(Call { bound, inputs: ready, copied, copied_bytes })
+    }
+
+    /// Arguments in the order of the program's inputs.
+    fn order<'t>(&'t self, given: &[(&str, &'t Tensor)]) -> Result<SmallVec<[&'t Tensor; 8]>, Error> {
+        let plan = &self.program.fused.plan;
+        let mut found: SmallVec<[Option<&Tensor>; 8]> =
+            plan.inputs.iter().map(|decl| decl.data.as_ref()).collect();
+        for &(name, tensor) in given {
+            let Some((_, at)) = self.named.iter().find(|(known, _)| known == name) else {
+                let known = self.input_names().collect::<Vec<_>>().join(", ");
+                let known = if known.is_empty() { "none".to_string() } else { known };
+                return Err(Error::UnknownInput { name: name.to_string(), known });
+            };
+            if found[*at].replace(tensor).is_some() {
+                return Err(Error::RepeatedInput { name: name.to_string() });
+            }
+        }
+        found
+            .into_iter()
+            .zip(&plan.inputs)
+            .enumerate()
+            .map(|(position, (tensor, decl))| {
+                tensor.ok_or_else(|| Error::MissingInput {
+                    name: input_name(decl, position),
+                    declared: format!("{}{}", decl.dtype, shape_text(&decl.shape)),
+                })
+            })
+            .collect()
+    }
+
+    /// Runs the kernels; outputs that no kernel writes are copied.
+    fn run(&self, call: &Call, mut views: SmallVec<[&mut [u8]; 4]>) -> Result<(RunReport, bool), Error> {
+        let Call { bound, inputs, .. } = call;
+        if self.program.engine != Engine::Compiled {
+            let outputs = interpret::run(&self.program, bound, inputs)?;
+            for (view, output) in views.iter_mut().zip(&outputs) {
+                view.copy_from_slice(output.as_bytes().unwrap_or(&[]));
+            }
+            return Ok((self.blank_report(call), false));
+        }
+        let produces = &self.program.fused.plan.produces.0;
+        let (mut arena, fresh) = self.pools.arena(bound.arena_bytes as usize)?;
+        let first = |k: usize| produces.iter().position(|s| *s == produces[k]).unwrap_or(k);
+        let outputs = views.iter_mut().enumerate().map(|(k, view)| {
+            let written = matches!(produces[k], Source::Def(_)) && first(k) == k;
+            written.then_some(&mut **view)
+        });
+        let memory = CallMemory {
+            inputs: inputs.iter().map(Tensor::data_ptr).collect(),
+            outputs: outputs.collect(),
+            arena: arena.as_bytes_mut(),
+            numbers: &self.numbers,
+        };
+        let ran = run(&self.program, bound, memory);
+        self.pools.give_back(arena);
+        ran?;
+        for k in 0..views.len() {
+            match produces[k] {
+                Source::Input(i) => views[k].copy_from_slice(inputs[i as usize].as_bytes().unwrap_or(&[])),
+                Source::Def(_) if first(k) < k => {
+                    let (before, after) = views.split_at_mut(k);
+                    after[0].copy_from_slice(before[first(k)]);
+                }
+                Source::Def(_) => {}
+            }
+        }
+        let mut report = self.blank_report(call);
+        report.allocations = u64::from(fresh);
+        Ok((report, fresh))
+    }
+
+    fn blank_report(&self, call: &Call) -> RunReport {
+        let bound = &call.bound;
+        let symbols = self.program.binder.symbols().iter().zip(&bound.values);
+        RunReport {
+            input_bytes: bound.input_bytes,
+            temporary_bytes: bound.arena_bytes,
+            unreused_temporary_bytes: bound.unreused_bytes,
+            output_bytes: bound.output_bytes,
+            peak_bytes: bound.input_bytes + bound.output_bytes + bound.arena_bytes + call.copied_bytes,
+            bound_bytes: bound.bound_bytes,
+            allocations: 0,
+            bindings: symbols.map(|(symbol, &value)| (symbol.to_string(), value)).collect(),
+            kernels: self.program.kernels.len() as u64,
+            calls: 1,
+            compilations: 1,
+            copied_inputs: call.copied,
+        }
+    }
+}
+
+/// Calls that need less than this are not held against the memory that is available.
+const SURELY_THERE: u64 = 1 << 20;
+
+/// A call whose arguments fit.
+struct Call {
+    bound: std::sync::Arc<Bound>,
+    /// Row-major.
+    inputs: SmallVec<[Tensor; 8]>,
+    copied: u64,
+    copied_bytes: u64,
+}
+
+/// Every stage of the compilation of a program, as text.
+///
+/// # Errors
+/// As [`CompiledGraph::new`].
+pub fn explain(outputs: &[LazyTensor], options: CompileOptions) -> Result<Explanation, Error> {
+    let mut explanation = Explanation::default();
+    CompiledGraph::observed(outputs, options, &mut explanation)?;
+    Ok(explanation)
+}

@@ -1,0 +1,82 @@
+//! The interpreting engines: the plan itself, or its kernels, without machine code.
+
+use tj_ir::Symbol;
+use tj_ir::expr::Source;
+use tj_kernel::{Binding, Memory};
+use tj_plan::Engine;
+use tj_tensor::{Buffer, Scalar, Tensor};
+
+use crate::error::Error;
+use crate::program::{Bound, Program, internal};
+
+/// Computes all outputs by interpretation.
+pub(crate) fn run(program: &Program, bound: &Bound, inputs: &[Tensor]) -> Result<Vec<Tensor>, Error> {
+    match program.engine {
+        Engine::InterpretPlan => {
+            let value = |symbol: &Symbol| program.binder.value(symbol, &bound.values);
+            Ok(tj_plan::interpret(&program.fused.plan, inputs, &value)?)
+        }
+        Engine::InterpretKernel | Engine::Compiled => run_kernels(program, bound, inputs),
+    }
+}
+
+fn run_kernels(program: &Program, bound: &Bound, inputs: &[Tensor]) -> Result<Vec<Tensor>, Error> {
+    let plan = &program.fused.plan;
+    let value = |symbol: &Symbol| program.binder.value(symbol, &bound.values);
+    let mut queries: Vec<Buffer> = Vec::with_capacity(plan.queries.len());
+    for id in plan.query_ids() {
+        let query = plan.query(id);
+        let mut bytes = query.dtype.size() as u64;
+        for dim in &query.shape {
+            bytes = bytes.saturating_mul(u64::try_from(dim.eval(&value)?).unwrap_or(0));
+        }
+        queries.push(Buffer::zeroed(usize::try_from(bytes).unwrap_or(usize::MAX))?);
+    }
+    for (lowered, kernel) in program.kernels.iter().zip(&bound.kernels) {
+        let mut scratch: Vec<Buffer> = Vec::new();
+        for (binding, buffer) in lowered.bindings.iter().zip(&lowered.kernel.buffers) {
+            if *binding == Binding::Scratch {
+                let elements = usize::try_from(buffer.len.eval(&value)?).unwrap_or(0);
+                scratch.push(Buffer::zeroed(elements * buffer.dtype.size())?);
+            }
+        }
+        let numbers: Vec<Scalar> = lowered.numbers.iter().map(|&n| plan.numbers[n as usize]).collect();
+        // Each query is one buffer of the kernel at most, so that all views can be taken at once.
+        let mut views: Vec<Option<&mut Buffer>> = queries.iter_mut().map(Some).collect();
+        let mut scratch = scratch.iter_mut();
+        let mut memory: Vec<Memory<'_>> = Vec::with_capacity(lowered.bindings.len());
+        for (binding, buffer) in lowered.bindings.iter().zip(&lowered.kernel.buffers) {
+            memory.push(match binding {
+                Binding::Input(i) => {
+                    let bytes = inputs[*i as usize].as_bytes();
+                    Memory::read(
+                        buffer.dtype,
+                        bytes.ok_or_else(|| internal("interpret", &"a strided input"))?,
+                    )
+                }
+                Binding::Query(q) => {
+                    let view =
+                        views[q.index()].take().ok_or_else(|| internal("interpret", &"a buffer twice"))?;
+                    Memory::write(buffer.dtype, view.as_bytes_mut())
+                }
+                Binding::Scratch => {
+                    let view = scratch.next().ok_or_else(|| internal("interpret", &"no scratch left"))?;
+                    Memory::write(buffer.dtype, view.as_bytes_mut())
+                }
+            });
+        }
+        if kernel.extent > 0 {
+            tj_kernel::interpret(&lowered.kernel, &mut memory, &kernel.sizes, &numbers, 0..kernel.extent)
+                .map_err(|fault| internal("interpret", &fault))?;
+        }
+    }
+    let mut outputs = Vec::with_capacity(plan.produces.0.len());
+    for (source, shape) in plan.produces.0.iter().zip(&bound.output_shapes) {
+        let bytes = match source {
+            Source::Input(i) => Buffer::copy_of(inputs[*i as usize].as_bytes().unwrap_or(&[]))?,
+            Source::Def(q) => Buffer::copy_of(queries[*q as usize].as_bytes())?,
+        };
+        outputs.push(Tensor::from_buffer(plan.dtype_of(*source), shape, bytes)?);
+    }
+    Ok(outputs)
+}

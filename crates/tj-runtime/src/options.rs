@@ -1,0 +1,88 @@
+//! What a user chooses when a program is compiled.
+
+use std::fmt;
+use std::sync::Arc;
+
+use tj_ir::LazyTensor;
+use tj_plan::{DefaultScheduler, Scheduler, Unfused};
+
+/// Everything that changes how a program is compiled and run.
+#[derive(Clone)]
+pub struct CompileOptions {
+    /// Whether queries share kernels. Without it every query is a kernel of its own.
+    pub fuse: bool,
+    /// Whether temporaries share memory when their lives do not overlap.
+    pub reuse: bool,
+    /// How many bytes inputs, temporaries and outputs of one call may take together.
+    pub max_bytes: MaxBytes,
+    /// What makes machine code.
+    pub backend: Backend,
+    /// Number of threads of a call; 0 for all that the machine offers. Never changes a bit.
+    pub threads: usize,
+    /// Who decides; `None` for the default.
+    pub scheduler: Option<Arc<dyn Scheduler>>,
+    /// Inputs that belong to the signature even if no output needs them.
+    pub inputs: Vec<LazyTensor>,
+}
+
+/// A limit on memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum MaxBytes {
+    /// Three quarters of the memory that is available when a call starts, limits of containers included.
+    #[default]
+    Auto,
+    /// This many bytes.
+    Bytes(u64),
+    /// No limit.
+    Unlimited,
+}
+
+/// What makes machine code.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Backend {
+    /// The best one that is built in: Cranelift.
+    #[default]
+    Auto,
+    /// Cranelift; needs no toolchain.
+    Cranelift,
+    /// C, through the machine's gcc or clang.
+    C,
+}
+
+impl Default for CompileOptions {
+    fn default() -> CompileOptions {
+        CompileOptions {
+            fuse: true,
+            reuse: true,
+            max_bytes: MaxBytes::Auto,
+            backend: Backend::Auto,
+            threads: 0,
+            scheduler: None,
+            inputs: Vec::new(),
+        }
+    }
+}
+
+impl CompileOptions {
+    /// The scheduler that these options choose.
+    pub(crate) fn scheduler(&self) -> Arc<dyn Scheduler> {
+        match &self.scheduler {
+            Some(scheduler) => scheduler.clone(),
+            None if self.fuse => Arc::new(DefaultScheduler),
+            None => Arc::new(Unfused),
+        }
+    }
+}
+
+impl fmt::Debug for CompileOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CompileOptions")
+            .field("fuse", &self.fuse)
+            .field("reuse", &self.reuse)
+            .field("max_bytes", &self.max_bytes)
+            .field("backend", &self.backend)
+            .field("threads", &self.threads)
+            .field("scheduler", &self.scheduler().name())
+            .finish_non_exhaustive()
+    }
+}

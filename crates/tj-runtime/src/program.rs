@@ -1,0 +1,369 @@
+//! A compiled program: kernels in order, where their buffers are, and what must hold of sizes.
+//!
+//! Nothing here depends on a size. Binding a tuple of sizes gives a [`Bound`]: numbers for every kernel, offsets
+//! in the arena, shapes of outputs. Tuples that were seen lately are remembered.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustc_hash::FxHashMap;
+use tj_ir::expr::Source;
+use tj_ir::{Dim, Symbol};
+use tj_kernel::verify::BoundGuard;
+use tj_kernel::{Binding, Lowered};
+use tj_memory::{BufferId, Interval, Planner, Step, lifetimes, order_for_peak};
+use tj_plan::{Engine, Fused, QueryId, Sizes};
+
+use crate::bind::{Binder, Values};
+use crate::code::Code;
+use crate::error::Error;
+use crate::pool;
+
+/// How many bound tuples of sizes are remembered.
+const REMEMBERED: usize = 16;
+
+/// Work below which a kernel runs on one thread: some 60 microseconds of simple operations in lanes.
+const PARALLEL_WORK: i128 = 400_000;
+
+/// A program, compiled once for all sizes.
+#[derive(Debug)]
+pub(crate) struct Program {
+    pub fused: Fused,
+    /// In the order in which they run.
+    pub kernels: Vec<Lowered>,
+    /// For each kernel, where each of its buffers is.
+    pub slots: Vec<Vec<Slot>>,
+    /// What could not be proven about accesses.
+    pub bound_guards: Vec<BoundGuard>,
+    pub code: Option<Code>,
+    pub engine: Engine,
+    pub binder: Binder,
+    pub threads: usize,
+    reuse: bool,
+    /// Intervals of the arena: temporaries, then scratch memory.
+    intervals: Vec<ArenaInterval>,
+    planner: Planner,
+    bound: Mutex<Vec<(Values, Arc<Bound>)>>,
+}
+
+/// Where a buffer of a kernel is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Slot {
+    /// An argument.
+    Input(usize),
+    /// An output.
+    Output(usize),
+    /// Memory of the arena that all workers share.
+    Temporary(usize),
+    /// Memory of the arena, one piece a worker.
+    Scratch(usize),
+}
+
+/// Memory of the arena, by elements.
+#[derive(Clone, Debug)]
+pub(crate) struct ArenaInterval {
+    pub name: String,
+    pub first: u64,
+    pub last: u64,
+    pub width: u64,
+    pub len: Dim,
+    /// The kernel whose workers each have a piece.
+    pub scratch_of: Option<usize>,
+}
+
+/// A program with sizes.
+#[derive(Debug)]
+pub(crate) struct Bound {
+    pub values: Values,
+    pub kernels: Vec<BoundKernel>,
+    /// Offset of each interval.
+    pub offsets: Vec<u64>,
+    /// Bytes of one worker's piece of each interval.
+    pub pieces: Vec<u64>,
+    pub output_shapes: Vec<Vec<usize>>,
+    pub output_bytes: u64,
+    pub input_bytes: u64,
+    pub arena_bytes: u64,
+    pub unreused_bytes: u64,
+    pub bound_bytes: u64,
+    /// Whether some kernel runs on several threads.
+    pub parallel: bool,
+}
+
+/// A kernel with sizes.
+#[derive(Debug)]
+pub(crate) struct BoundKernel {
+    pub sizes: Vec<i64>,
+    pub extent: i64,
+    /// Threads that share it.
+    pub workers: usize,
+    /// Tasks in one piece.
+    pub chunk: i64,
+}
+
+/// Groups of the plan in an order that keeps the peak of temporaries low.
+pub(crate) fn schedule(fused: &Fused, kernels: Vec<Lowered>) -> Vec<Lowered> {
+    let sizes = Sizes;
+    let mut produced = vec![false; fused.plan.queries.len()];
+    for source in &fused.plan.produces.0 {
+        if let Source::Def(q) = source {
+            produced[*q as usize] = true;
+        }
+    }
+    let bytes: Vec<u64> = fused
+        .plan
+        .query_ids()
+        .map(|id| {
+            let query = fused.plan.query(id);
+            if produced[id.index()] {
+                0
+            } else {
+                sizes.count(&query.shape) as u64 * query.dtype.size() as u64
+            }
+        })
+        .collect();
+    let steps: Vec<Step> = kernels.iter().map(step).collect();
+    let order = order_for_peak(&steps, &bytes);
+    let mut slots: Vec<Option<Lowered>> = kernels.into_iter().map(Some).collect();
+    order.into_iter().filter_map(|at| slots[at].take()).collect()
+}
+
+/// What a kernel touches of the results of queries.
+fn step(lowered: &Lowered) -> Step {
+    let mut step = Step::default();
+    for (binding, buffer) in lowered.bindings.iter().zip(&lowered.kernel.buffers) {
+        if let Binding::Query(QueryId(q)) = binding {
+            match buffer.access {
+                tj_kernel::Access::Read => step.reads.push(BufferId(*q)),
+                tj_kernel::Access::Write | tj_kernel::Access::Scratch => step.writes.push(BufferId(*q)),
+            }
+        }
+    }
+    step
+}
+
+impl Program {
+    pub fn new(
+        fused: Fused,
+        kernels: Vec<Lowered>,
+        bound_guards: Vec<BoundGuard>,
+        code: Option<Code>,
+        engine: Engine,
+        threads: usize,
+        reuse: bool,
+    ) -> Result<Program, Error> {
+        let plan = &fused.plan;
+        let mut outputs: FxHashMap<QueryId, usize> = FxHashMap::default();
+        for (position, source) in plan.produces.0.iter().enumerate() {
+            if let Source::Def(q) = source {
+                outputs.entry(QueryId(*q)).or_insert(position);
+            }
+        }
+        let steps: Vec<Step> = kernels.iter().map(step).collect();
+        let order: Vec<usize> = (0..steps.len()).collect();
+        let lives = lifetimes(&order, &steps, plan.queries.len());
+
+        let mut intervals: Vec<ArenaInterval> = Vec::new();
+        let mut temporaries: FxHashMap<QueryId, usize> = FxHashMap::default();
+        let mut slots = Vec::with_capacity(kernels.len());
+        for (number, lowered) in kernels.iter().enumerate() {
+            let mut own = Vec::with_capacity(lowered.bindings.len());
+            for (binding, buffer) in lowered.bindings.iter().zip(&lowered.kernel.buffers) {
+                own.push(match *binding {
+                    Binding::Input(i) => Slot::Input(i as usize),
+                    Binding::Query(q) => match outputs.get(&q) {
+                        Some(&position) => Slot::Output(position),
+                        None => {
+                            let (first, last) = lives[q.index()].unwrap_or((number as u64, number as u64));
+                            Slot::Temporary(*temporaries.entry(q).or_insert_with(|| {
+                                intervals.push(ArenaInterval {
+                                    name: q.to_string(),
+                                    first,
+                                    last,
+                                    width: buffer.dtype.size() as u64,
+                                    len: buffer.len.clone(),
+                                    scratch_of: None,
+                                });
+                                intervals.len() - 1
+                            }))
+                        }
+                    },
+                    Binding::Scratch => {
+                        intervals.push(ArenaInterval {
+                            name: format!("{} of {}", buffer.name, lowered.kernel.name),
+                            first: number as u64,
+                            last: number as u64,
+                            width: buffer.dtype.size() as u64,
+                            len: buffer.len.clone(),
+                            scratch_of: Some(number),
+                        });
+                        Slot::Scratch(intervals.len() - 1)
+                    }
+                });
+            }
+            slots.push(own);
+        }
+        let workers = pool::threads(threads);
+        let maxima: Vec<Interval> = intervals
+            .iter()
+            .map(|interval| {
+                let elements = u64::try_from(interval.len.bounds().1).unwrap_or(u64::MAX);
+                let copies = if interval.scratch_of.is_some() { workers as u64 } else { 1 };
+                let bytes = elements.saturating_mul(interval.width).saturating_mul(copies);
+                Interval::new(interval.first, interval.last, bytes)
+            })
+            .collect();
+        let planner = Planner::new(&maxima, &[]).map_err(|e| internal("memory plan", &e))?;
+        let binder = Binder::new(&plan.symbols, &plan.inputs);
+        Ok(Program {
+            fused,
+            kernels,
+            slots,
+            bound_guards,
+            code,
+            engine,
+            binder,
+            threads: workers,
+            reuse,
+            intervals,
+            planner,
+            bound: Mutex::new(Vec::new()),
+        })
+    }
+
+    pub fn intervals(&self) -> &[ArenaInterval] {
+        &self.intervals
+    }
+
+    /// The program with sizes: guards checked, memory planned and verified.
+    pub fn bind(&self, values: Values, given: &[(&str, i64)]) -> Result<Arc<Bound>, Error> {
+        let mut memo = self.bound.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(at) = memo.iter().position(|(known, _)| *known == values) {
+            let found = memo[at].1.clone();
+            if at + 1 != memo.len() {
+                let entry = memo.remove(at);
+                memo.push(entry);
+            }
+            return Ok(found);
+        }
+        drop(memo);
+        let bound = Arc::new(self.bind_anew(values.clone(), given)?);
+        memo = self.bound.lock().unwrap_or_else(PoisonError::into_inner);
+        if memo.len() >= REMEMBERED {
+            memo.remove(0);
+        }
+        memo.push((values, bound.clone()));
+        Ok(bound)
+    }
+
+    fn bind_anew(&self, values: Values, given: &[(&str, i64)]) -> Result<Bound, Error> {
+        let plan = &self.fused.plan;
+        self.binder.check(&plan.guards, &values, given)?;
+        let value = |symbol: &Symbol| self.binder.value(symbol, &values);
+        for guard in &self.bound_guards {
+            if !guard.holds(&value)? {
+                return Err(internal("bounds", guard));
+            }
+        }
+        let bytes_of = |shape: &[Dim], width: usize| -> Result<(Vec<usize>, u64), Error> {
+            let mut extents = Vec::with_capacity(shape.len());
+            for dim in shape {
+                extents.push(usize::try_from(dim.eval(&value)?).unwrap_or(0));
+            }
+            Ok((extents.clone(), bytes(&extents, width)?))
+        };
+        let (mut input_bytes, mut output_bytes) = (0_u64, 0_u64);
+        for input in &plan.inputs {
+            input_bytes = input_bytes.saturating_add(bytes_of(&input.shape, input.dtype.size())?.1);
+        }
+        let mut output_shapes = Vec::with_capacity(plan.produces.0.len());
+        for &source in &plan.produces.0 {
+            let (shape, bytes) = bytes_of(plan.shape_of(source), plan.dtype_of(source).size())?;
+            output_bytes = output_bytes.saturating_add(bytes);
+            output_shapes.push(shape);
+        }
+        let mut kernels = Vec::with_capacity(self.kernels.len());
+        for lowered in &self.kernels {
+            kernels.push(self.bind_kernel(lowered, &value)?);
+        }
+        let mut pieces = Vec::with_capacity(self.intervals.len());
+        let mut sizes = Vec::with_capacity(self.intervals.len());
+        for interval in &self.intervals {
+            let elements = u64::try_from(interval.len.eval(&value)?).unwrap_or(0);
+            let piece = elements.checked_mul(interval.width).ok_or_else(|| too_large(&interval.len))?;
+            let piece = piece.checked_next_multiple_of(64).ok_or_else(|| too_large(&interval.len))?;
+            let workers = interval.scratch_of.map_or(1, |kernel| kernels[kernel].workers as u64);
+            sizes.push(piece.checked_mul(workers).ok_or_else(|| too_large(&interval.len))?);
+            pieces.push(piece);
+        }
+        let unreused = sizes.iter().fold(0_u64, |sum, &size| sum.saturating_add(size));
+        let (offsets, arena_bytes, bound_bytes) = if self.reuse {
+            let packed = self.planner.plan(&sizes).map_err(|e| internal("memory plan", &e))?;
+            (packed.offsets.clone(), packed.peak, packed.bound)
+        } else {
+            let mut end = 0;
+            let place = |size: &u64| {
+                let offset = end;
+                end += size;
+                offset
+            };
+            let offsets = sizes.iter().map(place).collect();
+            (offsets, unreused, unreused)
+        };
+        Ok(Bound {
+            parallel: kernels.iter().any(|k: &BoundKernel| k.workers > 1),
+            values,
+            kernels,
+            offsets,
+            pieces,
+            output_shapes,
+            output_bytes,
+            input_bytes,
+            arena_bytes,
+            unreused_bytes: unreused,
+            bound_bytes,
+        })
+    }
+
+    fn bind_kernel(
+        &self,
+        lowered: &Lowered,
+        value: &dyn Fn(&Symbol) -> Option<i64>,
+    ) -> Result<BoundKernel, Error> {
+        let kernel = &lowered.kernel;
+        let mut sizes = Vec::with_capacity(kernel.sizes.len());
+        for dim in &kernel.sizes {
+            sizes.push(dim.eval(value)?);
+        }
+        let extent = kernel.grid.extent.eval(value)?.max(0);
+        let work = i128::from(extent) * i128::from(kernel.grid.cost.eval(value).unwrap_or(i64::MAX));
+        let multiple = kernel.grid.multiple.max(1);
+        let most = (extent + multiple - 1) / multiple;
+        let workers = if work < PARALLEL_WORK { 1 } else { (self.threads as i64).min(most).max(1) };
+        // Two pieces a worker: a library call packs its right factor once for each, and the end is balanced.
+        let chunk = (extent + 2 * workers - 1) / (2 * workers).max(1);
+        let chunk = ((chunk + multiple - 1) / multiple * multiple).max(1);
+        Ok(BoundKernel { sizes, extent, workers: workers as usize, chunk })
+    }
+}
+
+/// Bytes of a shape, checked.
+pub(crate) fn bytes(extents: &[usize], width: usize) -> Result<u64, Error> {
+    if extents.contains(&0) {
+        return Ok(0);
+    }
+    let whole = extents.iter().try_fold(width as u64, |n, &e| n.checked_mul(e as u64));
+    whole.filter(|&n| n <= i64::MAX as u64).ok_or_else(|| {
+        let count = extents.iter().fold(1_u128, |n, &e| n.saturating_mul(e as u128));
+        Error::Size(tj_ir::DimError::Overflow {
+            expr: format!("{count} elements of {width} bytes ({extents:?})"),
+        })
+    })
+}
+
+fn too_large(len: &Dim) -> Error {
+    Error::Size(tj_ir::DimError::Overflow { expr: format!("bytes of {len} elements") })
+}
+
+pub(crate) fn internal(pass: &'static str, problem: &dyn std::fmt::Display) -> Error {
+    Error::Internal { pass, problem: problem.to_string() }
+}
