@@ -15,6 +15,8 @@ use crate::types::{ctype, unsigned};
 pub(crate) struct Helpers {
     known: FxHashSet<String>,
     text: String,
+    /// Whether the kernel being written converts floats to integers, so that gcc may see such a value come back.
+    pub(crate) round_trips: bool,
 }
 
 impl Helpers {
@@ -163,6 +165,28 @@ impl Helpers {
                    return x != x ? 0 : x <= {below} ? {least} : x >= {above} ? {most} : ({t})x;\n}}"
             )
         })
+    }
+
+    /// Integer to float, f32 or f64.
+    ///
+    /// With `-fno-trapping-math` gcc 12 takes `(float)(int)x` for `trunc(x)`, although that is -0 for -0.5; so where a
+    /// kernel converts both ways, -0 is taken out of what can only have been +0.
+    pub(crate) fn float(&mut self, to: DType, a: &str) -> String {
+        let t = c(to);
+        if !self.round_trips {
+            return format!("({t}){a}");
+        }
+        let uint = bits_type(to);
+        let (u, sign) = (c(uint), 8 * to.size() - 1);
+        let (out, back) = (self.bits(to, uint), self.bits(uint, to));
+        let name = self.define(format!("tj_integral_{t}"), |name| {
+            format!(
+                "{t} {name}({t} x) {{\n  \
+                   const {u} u = {out}(x);\n  \
+                   return {back}(u == ({u})1 << {sign} ? 0 : u);\n}}"
+            )
+        });
+        format!("{name}(({t}){a})")
     }
 
     /// A half format to f32; exact.

@@ -23,6 +23,10 @@ const MAX_DEPTH: usize = 200;
 
 /// Writes the definition of `kernel`; `helpers` receives what it calls.
 pub(crate) fn emit_kernel(kernel: &Kernel, helpers: &mut Helpers) -> Result<String, CodegenError> {
+    helpers.round_trips = kernel.values.iter().any(|&(op, to)| {
+        let from = if let Op::Cast(from) = op { kernel.dtype(from) } else { to };
+        from.is_float() && to.is_int()
+    });
     let mut ctx = Ctx { kernel, helpers, text: Text::default(), place: Place::Scalar };
     ctx.function()?;
     Ok(ctx.text.finish())

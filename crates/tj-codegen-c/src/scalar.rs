@@ -122,15 +122,19 @@ pub(crate) fn cast(h: &mut Helpers, from: DType, to: DType, a: &str) -> Option<S
             (DType::F32, _) => a.to_owned(),
             (DType::F64, _) => format!("{}({a})", h.odd()),
             // Exact in f32, or beyond the largest f16, where every rounding gives infinity.
-            (_, DType::F16) => format!("(f32){a}"),
-            (DType::I32 | DType::U32, _) => format!("{}((f64){a})", h.odd()),
-            (DType::I64 | DType::U64, _) => format!("{}({}({a}))", h.odd(), h.odd_int(from)),
-            _ => format!("(f32){a}"),
+            (_, DType::F16) => h.float(DType::F32, a),
+            (DType::I32 | DType::U32, _) => format!("{}({})", h.odd(), h.float(DType::F64, a)),
+            (DType::I64 | DType::U64, _) => {
+                let odd = format!("{}({a})", h.odd_int(from));
+                format!("{}({})", h.odd(), h.float(DType::F64, &odd))
+            }
+            _ => h.float(DType::F32, a),
         };
         return Some(format!("{}({x})", h.narrow_half(to)));
     }
     Some(match (from.is_float(), to) {
         (_, DType::Bool) => format!("{a} != 0"),
+        (false, DType::F32 | DType::F64) if from.is_int() => h.float(to, a),
         (true, DType::F32 | DType::F64) | (false, _) => format!("({t}){a}"),
         (true, _) => format!("{}({a})", h.saturate(from, to)),
     })

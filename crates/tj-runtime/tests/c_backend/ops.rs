@@ -194,6 +194,26 @@ fn conversions() {
     check(&all);
 }
 
+/// Floats to integers and back: a compiler may want to see a truncation there, with its negative zero.
+#[test]
+fn round_trips() {
+    let mut all = Vec::new();
+    for float in kernel_types().filter(|d| d.is_float()) {
+        let mut outputs: Vec<Output> = Vec::new();
+        for int in kernel_types().filter(|d| d.is_int()) {
+            outputs.push((
+                float,
+                Box::new(move |b, [x, ..]| {
+                    let whole = b.cast(x, int);
+                    b.cast(whole, float)
+                }),
+            ));
+        }
+        all.extend(calls("round_trip", float, outputs));
+    }
+    check(&all);
+}
+
 /// All 65536 halves outward, and inward the neighbourhood of every half and of every midpoint between two.
 #[test]
 fn every_half() {
