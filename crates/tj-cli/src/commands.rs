@@ -1,6 +1,7 @@
 //! What each command does.
 //!
 //! Results go to standard output, everything else to standard error.
+#![expect(clippy::wildcard_enum_match_arm, reason = "whatever is not of the wanted kind is treated alike")]
 
 mod explain;
 mod plan_memory;

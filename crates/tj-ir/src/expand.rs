@@ -6,7 +6,7 @@
 use tj_tensor::{DType, Scalar};
 
 use crate::elementary::{Arith, Elementary, Width};
-use crate::op::Op;
+use crate::op::{Op, ReduceOp};
 use crate::prim::{BinOp, CmpOp, Machine, UnOp};
 
 /// Applies `op` to `args`, which have the dtypes that `Op::dtypes` asks for.
@@ -66,18 +66,14 @@ pub fn expand<M: Machine>(m: &mut M, op: Op, args: &[M::V]) -> M::V {
 }
 
 /// The primitive that combines two partial results of a reduction.
-pub fn combiner(op: Op, dtype: DType) -> BinOp {
+pub fn combiner(op: ReduceOp, dtype: DType) -> BinOp {
     match (op, dtype.is_bool()) {
-        (Op::Add | Op::Maximum | Op::Or, true) => BinOp::Or,
-        (Op::Mul | Op::Minimum | Op::And, true) => BinOp::And,
-        (Op::Add, false) => BinOp::Add,
-        (Op::Mul, false) => BinOp::Mul,
-        (Op::Maximum, false) => BinOp::Max,
-        (Op::Minimum, false) => BinOp::Min,
-        (Op::And, false) => BinOp::And,
-        (Op::Or, false) => BinOp::Or,
-        (Op::Xor, _) => BinOp::Xor,
-        _ => panic!("operator {} does not combine partial results", op.name()),
+        (ReduceOp::Sum | ReduceOp::Max, true) => BinOp::Or,
+        (ReduceOp::Prod | ReduceOp::Min, true) => BinOp::And,
+        (ReduceOp::Sum, false) => BinOp::Add,
+        (ReduceOp::Prod, false) => BinOp::Mul,
+        (ReduceOp::Max, false) => BinOp::Max,
+        (ReduceOp::Min, false) => BinOp::Min,
     }
 }
 
@@ -102,10 +98,12 @@ fn ignoring_nan<M: Machine>(m: &mut M, op: BinOp, a: M::V, b: M::V) -> M::V {
 }
 
 fn elementary_function<M: Machine>(m: &mut M, a: M::V, function: Elementary) -> M::V {
-    let (width, float, int) = match m.dtype(a) {
-        DType::F32 => (Width::F32, DType::F32, DType::I32),
-        DType::F64 => (Width::F64, DType::F64, DType::I64),
-        other => panic!("elementary function {} is not defined on {other}", function.name()),
+    let dtype = m.dtype(a);
+    let (width, float, int) = if dtype == DType::F32 {
+        (Width::F32, DType::F32, DType::I32)
+    } else {
+        assert_eq!(dtype, DType::F64, "elementary function {} is defined on f32 and f64", function.name());
+        (Width::F64, DType::F64, DType::I64)
     };
     function.emit(&mut OnMachine { m, width, float, int }, a)
 }

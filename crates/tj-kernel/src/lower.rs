@@ -196,10 +196,10 @@ fn grid(
         let inner = query.shape.iter().skip(1);
         let reduced = plan.root_reduce(id).map_or(Dim::from(1), |r| r.extent);
         let nodes = plan.arena.reachable(&[query.body]).len();
-        cost = cost + inner.fold(reduced, |n, d| n * d.clone()) * nodes as i64;
+        cost += inner.fold(reduced, |n, d| n * d.clone()) * nodes as i64;
     }
     if let Some(call) = call {
-        cost = cost + call.cost();
+        cost += call.cost();
     }
     let has_grid = split || outer > 0;
     Grid {

@@ -269,7 +269,7 @@ impl Ctx<'_> {
             | Expr::Reduce { .. } => None,
         };
         let body = self.slots[&root.body];
-        let combine = combiner(root.op.op(), dtype);
+        let combine = combiner(root.op, dtype);
         let mut terms: Vec<Scalar> = Vec::new();
         let mut contraction = Contraction::new(dtype);
         for k in 0..extent {

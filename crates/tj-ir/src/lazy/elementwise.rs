@@ -216,11 +216,7 @@ fn try_map(op: Op, args: &[Operand], location: &'static Location<'static>) -> Re
     let mut guards = Vec::new();
     let mut ready: SmallVec<[LazyTensor; 3]> = SmallVec::new();
     for (position, arg) in args.iter().enumerate() {
-        let to = match op {
-            Op::Where if position == 0 => DType::Bool,
-            Op::Cast(_) => dtypes[0],
-            _ => work,
-        };
+        let to = if op == Op::Where && position == 0 { DType::Bool } else { work };
         let tensor = as_tensor(arg, to, name, location)?;
         shape = broadcast(name, &shape, tensor.shape(), &mut guards, location).map_err(fail)?;
         ready.push(tensor);

@@ -399,7 +399,7 @@ fn reshape_map(old: &[Dim], new: &[Dim]) -> Indices {
         let quotient = linear.floordiv(&stride);
         let at = if d == old_mid.start { quotient } else { quotient.modulo(&old[d]) };
         middle.push(at.simplify_in(&ranges));
-        stride = stride * old[d].clone();
+        stride *= old[d].clone();
     }
     map.extend(middle.into_iter().rev());
     map.extend((new.len() - trail..new.len()).map(position));

@@ -56,7 +56,7 @@ impl Ctx<'_> {
                 }
             }
             if loops.is_empty() {
-                fixed = fixed + scale;
+                fixed += scale;
                 continue;
             }
             let product = loops.into_iter().reduce(|a, b| self.b.binary(BinOp::Mul, a, b));

@@ -32,7 +32,7 @@ impl Ctx<'_> {
                 let dtype = self.plan.query(id).dtype;
                 let identity = root.op.identity(dtype);
                 let empty = root.op.empty(dtype).unwrap_or(identity);
-                Term { body: root.body, dtype, combine: combiner(root.op.op(), dtype), identity, empty }
+                Term { body: root.body, dtype, combine: combiner(root.op, dtype), identity, empty }
             })
             .collect();
         let RootReduce { tree, index, extent, .. } = &roots[0];

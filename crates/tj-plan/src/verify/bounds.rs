@@ -9,7 +9,7 @@
 //! sizes, at most [`MAX_GUARDS`] of them with guards, however many guards there are.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use tj_ir::dim::{Factor, Part, Ranges};
+use tj_ir::dim::{Factor, Ranges, Summand};
 use tj_ir::{Condition, Dim, Guard, Symbol};
 
 use crate::plan::RootReduce;
@@ -51,13 +51,13 @@ impl Place {
 /// The same size as long as it is positive: the size of a slice is `max(0, n)`, which is `n` wherever an index along it
 /// has a value.
 fn where_it_runs(extent: &Dim) -> Dim {
-    if let [Part { coefficient: 1, factors }] = extent.parts().as_slice()
+    if let Ok([Summand { coeff: 1, factors }]) = extent.summands().as_deref()
         && let [(Factor::Max(a, b), 1)] = factors.as_slice()
     {
         let never_positive = |dim: &Dim| dim.is_const().is_some_and(|c| c <= 0);
         match (never_positive(a), never_positive(b)) {
-            (true, _) => return b.clone(),
-            (_, true) => return a.clone(),
+            (true, _) => return (*b).clone(),
+            (_, true) => return (*a).clone(),
             (false, false) => {}
         }
     }
