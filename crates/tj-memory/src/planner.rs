@@ -101,7 +101,7 @@ impl Planner {
         let merged = self.storages.merge(intervals);
         let (sizes, aligns): (Vec<u64>, Vec<u64>) =
             merged.iter().map(|storage| (storage.size, storage.align)).unzip();
-        let plan = pack_sizes(&self.lifetimes, &sizes, &aligns, Effort::Bind);
+        let plan = pack_sizes(&self.lifetimes, &sizes, &aligns);
         Plan { offsets: self.storages.expand(&plan.offsets), ..plan }
     }
 
