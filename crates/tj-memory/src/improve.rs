@@ -5,34 +5,53 @@
 
 use std::time::{Duration, Instant};
 
-use crate::solve::{Budget, Fit, fit, peak, stretches};
+use crate::solve::{Budget, Fit, Puzzle, fit, peak, puzzles};
 use crate::{Interval, Plan};
 
-/// Alternatives that the first round of [`improve_for`] spends on one target; each round has four times more.
+/// What [`improve_briefly`] may cost in units of [`Puzzle::cost`], which are about a nanosecond.
+const BRIEF: u64 = 3_000_000;
+
+/// Alternatives that the first round of [`improve_for`] spends on one target beyond two descents; each round
+/// has four times more.
 const FIRST_SLICE: u64 = 1000;
 
-/// Tries a few targets with a total of `alternatives`. Equal inputs give equal plans on every machine.
-pub(crate) fn improve_briefly(intervals: &[Interval], plan: &mut Plan, mut alternatives: u64) {
-    let stretches = stretches(intervals);
+/// The last round of [`improve_for`] has about 10^13 alternatives: more than a day.
+const ROUNDS: u32 = 16;
+
+/// Tries a few targets, for a few milliseconds. Equal inputs give equal plans on every machine.
+///
+/// An attempt has to place every interval once, so that it gets half of what is left, but not less than it
+/// needs for one descent with some dead ends.
+pub(crate) fn improve_briefly(intervals: &[Interval], plan: &mut Plan) {
+    let Some(puzzles) = puzzles(intervals, plan.peak) else { return };
+    let pieces: u64 = puzzles.iter().map(|puzzle| puzzle.intervals.len() as u64).sum();
+    let descent = pieces + pieces / 4;
+    let cost = puzzles.iter().map(Puzzle::cost).max().unwrap_or(1);
+    if descent * cost > BRIEF + BRIEF / 4 {
+        return;
+    }
+    // The bound may be out of reach, so that there is always a second attempt.
+    let mut left = (BRIEF / cost).max(2 * descent);
     let mut low = plan.bound;
     let mut target = low;
-    while low < plan.peak && alternatives > 0 {
-        alternatives /= 2;
-        if lower(intervals, &stretches, plan, target, 0, &mut Budget::alternatives(alternatives)) != Fit::Yes
-        {
+    while low < plan.peak && left >= descent {
+        let slice = descent.max(left / 2);
+        left -= slice;
+        if lower(intervals, &puzzles, plan, target, 0, &mut Budget::alternatives(slice)) != Fit::Yes {
             low = target + 1;
         }
-        target = low + (plan.peak - low) / 2;
+        target = low + plan.peak.saturating_sub(low) / 2;
     }
 }
 
 /// Lowers the peak until it is proved to be the lowest, or `limit` is over.
 pub(crate) fn improve_for(intervals: &[Interval], plan: &mut Plan, limit: Duration) {
     let end = Instant::now().checked_add(limit);
-    let stretches = stretches(intervals);
+    let Some(puzzles) = puzzles(intervals, plan.peak) else { return };
+    let pieces: u64 = puzzles.iter().map(|puzzle| puzzle.intervals.len() as u64).sum();
     let mut proved = plan.bound;
-    for round in 0..u64::BITS / 2 {
-        let slice = FIRST_SLICE << (2 * round);
+    for round in 0..ROUNDS {
+        let slice = (FIRST_SLICE + 2 * pieces) << (2 * round);
         let mut low = proved;
         let mut target = low;
         while low < plan.peak {
@@ -40,7 +59,7 @@ pub(crate) fn improve_for(intervals: &[Interval], plan: &mut Plan, limit: Durati
                 return;
             }
             let mut budget = Budget::both(slice, end);
-            match lower(intervals, &stretches, plan, target, u64::from(round), &mut budget) {
+            match lower(intervals, &puzzles, plan, target, u64::from(round), &mut budget) {
                 Fit::Yes => {}
                 Fit::No => {
                     proved = proved.max(target + 1);
@@ -48,7 +67,7 @@ pub(crate) fn improve_for(intervals: &[Interval], plan: &mut Plan, limit: Durati
                 }
                 Fit::Unknown => low = target + 1,
             }
-            target = low + (plan.peak - low) / 2;
+            target = low + plan.peak.saturating_sub(low) / 2;
         }
         if plan.peak == proved {
             return;
@@ -59,17 +78,17 @@ pub(crate) fn improve_for(intervals: &[Interval], plan: &mut Plan, limit: Durati
 /// Looks for a plan with a peak of at most `target`, and takes it if there is one.
 fn lower(
     intervals: &[Interval],
-    stretches: &[Vec<usize>],
+    puzzles: &[Puzzle],
     plan: &mut Plan,
     target: u64,
     seed: u64,
     budget: &mut Budget,
 ) -> Fit {
     let mut offsets = plan.offsets.clone();
-    for stretch in stretches {
-        let end = |&interval: &usize| offsets[interval] + intervals[interval].size;
-        if stretch.iter().map(end).max().is_some_and(|peak| peak > target) {
-            let fit = fit(intervals, stretch, target, seed, budget, &mut offsets);
+    for puzzle in puzzles {
+        let ends = puzzle.intervals.iter().map(|&interval| offsets[interval] + intervals[interval].size);
+        if ends.max().is_some_and(|peak| peak > target) {
+            let fit = fit(puzzle, target, seed, budget, &mut offsets);
             if fit != Fit::Yes {
                 return fit;
             }

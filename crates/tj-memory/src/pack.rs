@@ -27,11 +27,12 @@ pub enum Effort {
 /// A peak above the bound by no more than one part in this many is left alone: 2 %.
 const GOOD_ENOUGH: u64 = 50;
 
+/// What the portfolio may cost in units of [`Lifetimes::work`], about 10 ms: all orders up to thousands of
+/// intervals, and only the first few where one takes long.
+const PORTFOLIO: usize = 10_000_000;
+
 /// Searching at compile time is for at most this many intervals; beyond, one descent is too dear.
 const SEARCH_MAX: usize = 2000;
-
-/// Alternatives tried at compile time beyond one an interval.
-const ALTERNATIVES: u64 = 1000;
 
 /// Places `intervals` so that those that meet are disjoint.
 ///
@@ -53,7 +54,7 @@ pub fn pack(intervals: &[Interval], effort: Effort) -> Result<Plan, Error> {
         Effort::Bind => {}
         Effort::Compile => {
             if plan.peak - plan.bound > plan.bound / GOOD_ENOUGH && intervals.len() <= SEARCH_MAX {
-                improve_briefly(intervals, &mut plan, ALTERNATIVES + intervals.len() as u64);
+                improve_briefly(intervals, &mut plan);
             }
         }
         Effort::Max(limit) => improve_for(intervals, &mut plan, limit),
@@ -71,7 +72,8 @@ pub(crate) fn pack_sizes(lifetimes: &Lifetimes, sizes: &[u64], aligns: &[u64]) -
     }
     plan.peak = u64::MAX;
     let mut greedy = Greedy::new(lifetimes, sizes, aligns);
-    for priority in Priority::ALL {
+    let orders = (PORTFOLIO / lifetimes.work().max(1)).clamp(1, Priority::ALL.len());
+    for priority in &Priority::ALL[..orders] {
         let order = priority.order(lifetimes, sizes, &profile);
         if let Some(peak) = greedy.place(&order, plan.peak) {
             plan.peak = peak;

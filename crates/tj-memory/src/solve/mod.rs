@@ -21,7 +21,7 @@ use crate::lifetimes::Lifetimes;
 use crate::random::Random;
 use crate::{Error, Interval, Plan};
 
-use puzzle::Puzzle;
+pub(crate) use puzzle::Puzzle;
 use search::{Outcome, Search, Taste};
 
 /// Dead ends of the shortest run.
@@ -56,25 +56,24 @@ pub enum Answer {
 /// ```
 pub fn solve(intervals: &[Interval], capacity: u64, limit: Duration) -> Result<Answer, Error> {
     check(intervals)?;
-    let mut plan = Plan { offsets: vec![0; intervals.len()], ..Plan::default() };
     let sizes: Vec<u64> = intervals.iter().map(|interval| interval.size).collect();
     let aligns: Vec<u64> = intervals.iter().map(|interval| interval.align).collect();
-    let bound = profile(&Lifetimes::new(intervals), &sizes, &aligns).into_iter().max();
-    plan.bound = bound.unwrap_or(0);
-    if plan.bound > capacity {
+    let bound = profile(&Lifetimes::new(intervals), &sizes, &aligns).into_iter().max().unwrap_or(0);
+    if bound > capacity {
         return Ok(Answer::Impossible);
     }
+    let Some(puzzles) = puzzles(intervals, capacity) else { return Ok(Answer::Unknown) };
     // A limit beyond what the clock can say is no limit.
     let mut budget = Budget::both(u64::MAX, Instant::now().checked_add(limit));
-    for stretch in stretches(intervals) {
-        match fit(intervals, &stretch, capacity, 0, &mut budget, &mut plan.offsets) {
+    let mut offsets = vec![0; intervals.len()];
+    for puzzle in &puzzles {
+        match fit(puzzle, capacity, 0, &mut budget, &mut offsets) {
             Fit::Yes => {}
             Fit::No => return Ok(Answer::Impossible),
             Fit::Unknown => return Ok(Answer::Unknown),
         }
     }
-    plan.peak = peak(intervals, &plan.offsets);
-    Ok(Answer::Fits(plan))
+    Ok(Answer::Fits(Plan { peak: peak(intervals, &offsets), offsets, bound }))
 }
 
 /// How much a search may cost, in alternatives tried or in time.
@@ -117,8 +116,8 @@ pub(crate) enum Fit {
     Unknown,
 }
 
-/// The intervals with bytes, cut where no interval lives on both sides.
-pub(crate) fn stretches(intervals: &[Interval]) -> Vec<Vec<usize>> {
+/// One puzzle for each stretch of time that no interval connects to another, or `None` if one is too large.
+pub(crate) fn puzzles(intervals: &[Interval], capacity: u64) -> Option<Vec<Puzzle>> {
     let mut by_first: Vec<usize> = (0..intervals.len()).filter(|&i| intervals[i].size > 0).collect();
     by_first.sort_by_key(|&interval| intervals[interval].first);
     let mut stretches: Vec<Vec<usize>> = Vec::new();
@@ -131,31 +130,27 @@ pub(crate) fn stretches(intervals: &[Interval]) -> Vec<Vec<usize>> {
         }
         end = end.max(last);
     }
-    stretches
+    let small = |stretch: &Vec<usize>| stretch.len() <= MAX_PIECES;
+    let puzzle = |stretch| Puzzle::new(intervals, stretch, capacity);
+    stretches.iter().all(small).then(|| stretches.into_iter().map(puzzle).collect())
 }
 
-/// Places the intervals of one stretch within `capacity`; `offsets` changes only if they fit. Another seed is
+/// Places the intervals of a puzzle within `capacity` bytes; `offsets` changes only if they fit. Another seed is
 /// another sequence of tastes.
 pub(crate) fn fit(
-    intervals: &[Interval],
-    stretch: &[usize],
+    puzzle: &Puzzle,
     capacity: u64,
     seed: u64,
     budget: &mut Budget,
     offsets: &mut [u64],
 ) -> Fit {
-    if stretch.len() > MAX_PIECES {
-        return Fit::Unknown;
-    }
-    let chosen: Vec<Interval> = stretch.iter().map(|&interval| intervals[interval]).collect();
-    let Some(puzzle) = Puzzle::new(&chosen, capacity) else { return Fit::No };
-    let mut search = Search::new(&puzzle);
+    let Some(mut search) = Search::new(puzzle, capacity) else { return Fit::No };
     let mut random = Random::new(seed);
     for round in 1.. {
-        let taste = taste(&puzzle, &mut random);
+        let taste = taste(puzzle, &mut random);
         match search.run(&taste, &mut random, DEAD_ENDS * luby(round), || budget.spend()) {
             Outcome::Fits => {
-                for (&interval, &offset) in stretch.iter().zip(search.offsets()) {
+                for (&interval, &offset) in puzzle.intervals.iter().zip(search.offsets()) {
                     offsets[interval] = u64::from(offset) * puzzle.unit;
                 }
                 return Fit::Yes;

@@ -70,17 +70,18 @@ struct Decision {
 }
 
 impl<'a> Search<'a> {
-    pub(super) fn new(puzzle: &'a Puzzle) -> Self {
+    /// `None` if a piece is larger than the arena of `capacity` bytes.
+    pub(super) fn new(puzzle: &'a Puzzle, capacity: u64) -> Option<Self> {
         // Every placement is a decision, and giving up bytes is another; a run that gives up bytes more often
         // than there are pieces is as good as stuck.
         let levels = 2 * puzzle.pieces.len() + 64;
-        Self {
-            state: State::new(puzzle, levels),
+        Some(Self {
+            state: State::new(puzzle, capacity, levels)?,
             decisions: Vec::new(),
             alternatives: Vec::new(),
             failed: Vec::new(),
             levels,
-        }
+        })
     }
 
     /// Where everything is once a run has returned [`Outcome::Fits`].
@@ -142,14 +143,14 @@ impl<'a> Search<'a> {
         // Twins next to each other, so that all but the first go: they are the same alternative.
         self.alternatives[first..].sort_by_key(|&piece| {
             let twin = &puzzle.pieces[piece as usize];
-            (std::cmp::Reverse(taste.rank[piece as usize]), twin.first, twin.last, twin.size, twin.align)
+            (std::cmp::Reverse(taste.rank[piece as usize]), twin.first, twin.last, twin.bytes, twin.align)
         });
         let mut kept = first;
         for index in first..self.alternatives.len() {
             let alike = |other: u32| {
                 let (a, b) =
                     (&puzzle.pieces[self.alternatives[index] as usize], &puzzle.pieces[other as usize]);
-                (a.first, a.last, a.size, a.align) == (b.first, b.last, b.size, b.align)
+                (a.first, a.last, a.bytes, a.align) == (b.first, b.last, b.bytes, b.align)
             };
             if kept == first || !alike(self.alternatives[kept - 1]) {
                 self.alternatives[kept] = self.alternatives[index];
@@ -164,7 +165,7 @@ impl<'a> Search<'a> {
     /// The section with the fewest alternatives among those in a niche.
     fn choose(&self, taste: &Taste, random: &mut Random) -> usize {
         let state = &self.state;
-        let capacity = u64::from(state.puzzle.capacity);
+        let capacity = u64::from(state.capacity);
         let (mut best, mut least) = (0, u64::MAX);
         let mut left = 0;
         let sections = state.floor.len();
@@ -180,10 +181,12 @@ impl<'a> Search<'a> {
                 && (left == 0 || wall(left, left - 1))
                 && (right == sections || wall(right, right));
             for section in (left..right).filter(|_| niche) {
-                let spare = u64::from(state.puzzle.capacity - floor - state.rest[section]);
+                let spare = u64::from(state.capacity - floor - state.rest[section]);
                 let alternatives = u64::from(state.candidates[section]) + u64::from(spare > 0);
-                let score =
-                    if alternatives == 1 { 0 } else { alternatives * capacity + taste.tightness * spare };
+                if alternatives == 1 {
+                    return section;
+                }
+                let score = alternatives * capacity + taste.tightness * spare;
                 if score < least || (score == least && random.below(4) == 0) {
                     (best, least) = (section, score);
                 }

@@ -16,7 +16,7 @@
 
 use std::ops::RangeInclusive;
 
-use super::puzzle::Puzzle;
+use super::puzzle::{Piece, Puzzle};
 use super::reasons::{self, Reasons};
 
 /// The low of a placed piece: above every floor, so that it is never a candidate.
@@ -29,6 +29,10 @@ pub(super) struct Conflict;
 #[derive(Debug)]
 pub(super) struct State<'a> {
     pub(super) puzzle: &'a Puzzle,
+    /// The height of the arena.
+    pub(super) capacity: u32,
+    /// The highest offset of each piece.
+    ceilings: Vec<u32>,
     pub(super) floor: Vec<u32>,
     /// Units of unplaced pieces in each section.
     pub(super) rest: Vec<u32>,
@@ -63,10 +67,14 @@ enum Change {
 }
 
 impl<'a> State<'a> {
-    pub(super) fn new(puzzle: &'a Puzzle, levels: usize) -> Self {
+    /// `None` if a piece is larger than the arena.
+    pub(super) fn new(puzzle: &'a Puzzle, capacity: u64, levels: usize) -> Option<Self> {
         let (pieces, sections) = (puzzle.pieces.len(), puzzle.sections);
-        Self {
+        let (capacity, ceilings) = puzzle.arena(capacity)?;
+        Some(Self {
             puzzle,
+            capacity,
+            ceilings,
             floor: vec![0; sections],
             rest: vec![0; sections],
             candidates: vec![0; sections],
@@ -82,7 +90,7 @@ impl<'a> State<'a> {
             old_reasons: Vec::new(),
             joined: vec![0; sections],
             joins: 0,
-        }
+        })
     }
 
     /// Back to nothing placed. A conflict here has no reason: nothing will ever fit.
@@ -106,7 +114,7 @@ impl<'a> State<'a> {
             }
             self.crossing[piece.first as usize + 1..=piece.last as usize].iter_mut().for_each(|n| *n += 1);
         }
-        let full = self.rest.iter().any(|&rest| rest > self.puzzle.capacity);
+        let full = self.rest.iter().any(|&rest| rest > self.capacity);
         if full { Err(Conflict) } else { Ok(()) }
     }
 
@@ -149,29 +157,46 @@ impl<'a> State<'a> {
 
     /// Gives up the bytes at the floor of `section` as decision `level`: no candidate is placed there.
     ///
-    /// Whatever is lowest in the section then rests on a piece outside of it, or has a higher low anyway.
+    /// Whatever is lowest in the section then rests on a piece outside of it, or has a higher low anyway. All
+    /// candidates cover the section, so that their lifetimes together are one stretch: what rests on a piece
+    /// is a matter of meeting that stretch.
     pub(super) fn skip(&mut self, section: usize, level: usize) -> Result<(), Conflict> {
         let puzzle = self.puzzle;
         let floor = self.floor[section];
-        let next = self.above(section);
+        let mut next = PLACED;
+        let mut align = u32::MAX;
+        let mut stretch = section..=section;
         self.open_reason(section);
         for &piece in puzzle.members.of(section) {
-            if self.low[piece as usize] != floor {
-                if self.low[piece as usize] != PLACED {
-                    self.join_reason(section, self.cause[piece as usize]);
-                }
-                continue;
+            let low = self.low[piece as usize];
+            if low == floor {
+                let candidate = &puzzle.pieces[piece as usize];
+                align = align.min(candidate.align);
+                stretch = hull(&stretch, &candidate.sections());
+            } else if low != PLACED {
+                next = next.min(low);
+                self.join_reason(section, self.cause[piece as usize]);
             }
-            for &other in puzzle.meets.of(piece as usize) {
-                // A support from the floor would do; why it cannot come down that far matters.
-                if self.supports(other, section) && self.top_for(piece, other, floor) < next {
-                    self.join_reason(section, self.cause[other as usize]);
-                }
+        }
+        let top = |support: &Piece, offset: u32| (offset + support.size).next_multiple_of(align);
+        let supports = |support: &Piece, low: u32| {
+            let meets = support.first as usize <= *stretch.end() && *stretch.start() <= support.last as usize;
+            low != PLACED && meets && !support.covers(section)
+        };
+        for (support, &low) in puzzle.pieces.iter().zip(&self.low) {
+            if supports(support, low) {
+                next = next.min(top(support, low));
             }
-            // Pieces placed around the candidate could have been supports.
-            for around in puzzle.pieces[piece as usize].sections() {
-                self.join_reason(section, around as u32);
+        }
+        for (index, support) in puzzle.pieces.iter().enumerate() {
+            // From the floor it would be a support for less; why it cannot come down that far matters.
+            if supports(support, self.low[index]) && top(support, floor) < next {
+                self.join_reason(section, self.cause[index]);
             }
+        }
+        // Pieces placed around the candidates could have been supports.
+        for around in stretch {
+            self.join_reason(section, around as u32);
         }
         reasons::insert(self.reasons.row_mut(section), level);
         self.rise(section, next)?;
@@ -183,36 +208,6 @@ impl<'a> State<'a> {
             }
         }
         self.settle(changed)
-    }
-
-    /// The lowest offset above the floor at which a piece of `section` can lie.
-    fn above(&self, section: usize) -> u32 {
-        let floor = self.floor[section];
-        let mut next = PLACED;
-        for &piece in self.puzzle.members.of(section) {
-            let low = self.low[piece as usize];
-            if low > floor {
-                next = next.min(low);
-                continue;
-            }
-            for &other in self.puzzle.meets.of(piece as usize) {
-                if self.supports(other, section) {
-                    next = next.min(self.top_for(piece, other, self.low[other as usize]));
-                }
-            }
-        }
-        next
-    }
-
-    /// Whether `other` is yet to be placed, and outside of `section`.
-    fn supports(&self, other: u32, section: usize) -> bool {
-        self.low[other as usize] != PLACED && !self.puzzle.pieces[other as usize].covers(section)
-    }
-
-    /// Where `piece` lies on top of `other` if that lies at `offset`.
-    fn top_for(&self, piece: u32, other: u32, offset: u32) -> u32 {
-        (offset + self.puzzle.pieces[other as usize].size)
-            .next_multiple_of(self.puzzle.pieces[piece as usize].align)
     }
 
     /// Puts everything back that changed since `mark`.
@@ -270,7 +265,7 @@ impl<'a> State<'a> {
 
     /// Sets the floor of a section whose reason was saved and then extended.
     fn rise(&mut self, section: usize, next: u32) -> Result<(), Conflict> {
-        if next > self.puzzle.capacity - self.rest[section] {
+        if next > self.capacity - self.rest[section] {
             return self.fail(section);
         }
         self.floor[section] = next;
@@ -280,9 +275,8 @@ impl<'a> State<'a> {
     }
 
     fn raise_low(&mut self, piece: u32, low: u32, cause: u32) -> Result<(), Conflict> {
-        let raised = &self.puzzle.pieces[piece as usize];
-        let low = low.next_multiple_of(raised.align);
-        if low > raised.ceiling {
+        let low = low.next_multiple_of(self.puzzle.pieces[piece as usize].align);
+        if low > self.ceilings[piece as usize] {
             return self.fail(cause as usize);
         }
         let (old, old_cause) = (self.low[piece as usize], self.cause[piece as usize]);
