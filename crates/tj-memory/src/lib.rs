@@ -4,9 +4,10 @@
 //! what the bytes mean: no tensors, no kernels, no symbols.
 //!
 //! Modules in reading order: `interval` (the question and the answer), `lifetimes` (who meets whom), `bound`
-//! (what no plan can beat), `greedy` (placement in a given order), `priority` (which orders), `solve` (exact search
-//! within a given arena), `improve` (smaller and smaller arenas), `pack` (the entry point), `verify` (the independent check), `in_place` (shared storage),
-//! `planner` (sizes that change from call to call), `order` (of steps, before any of this), `csv`, `error`.
+//! (what no plan can beat), `greedy` (placement in a given order), `priority` (which orders), `solve` (exact
+//! search within a given arena), `improve` (smaller and smaller arenas), `pack` (the entry point), `verify`
+//! (the independent check), `in_place` (shared storage), `planner` (sizes that change from call to call),
+//! `order` (of steps, before any of this), `csv`, `random`, `error`.
 #![forbid(unsafe_code)]
 
 mod bound;
@@ -25,6 +26,7 @@ mod random;
 mod solve;
 mod verify;
 
+pub use bound::fullest_step;
 pub use csv::{Problem, parse_csv, to_csv};
 pub use error::Error;
 pub use in_place::{InPlace, Storages};
@@ -34,3 +36,8 @@ pub use pack::{Effort, pack};
 pub use planner::Planner;
 pub use solve::{Answer, solve};
 pub use verify::{Violation, verify, verify_in_place};
+
+/// The front page is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
