@@ -46,8 +46,8 @@ pub(crate) fn profile(lifetimes: &Lifetimes, sizes: &[u64], aligns: &[u64]) -> V
         .collect()
 }
 
-/// The first step at which most bytes are live, and the intervals with bytes that are: what to look at when the
-/// bound is too high. `None` if no interval has bytes.
+/// The first step at which most bytes are live, and the intervals with bytes that are: what to look at when
+/// the bound is too high. `None` if no interval has bytes.
 ///
 /// ```
 /// use tj_memory::{Interval, fullest_step};

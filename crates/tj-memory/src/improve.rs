@@ -1,7 +1,7 @@
 //! A lower peak for a plan that exists, by asking the exact search for smaller and smaller arenas.
 //!
-//! The bound is asked for first, because it is mostly reachable; then the middle between what could not be had
-//! and what there is. Stretches of time that are within the target already are left alone.
+//! The bound is asked for first, because it is mostly reachable; then the middle between what could not be
+//! had and what there is. Stretches of time that are within the target already are left alone.
 
 use std::time::{Duration, Instant};
 

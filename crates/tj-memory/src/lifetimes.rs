@@ -36,7 +36,8 @@ impl Sections {
         let mut fullest: Vec<u64> = intervals.iter().map(|interval| latest(interval.last)).collect();
         fullest.sort_unstable();
         fullest.dedup();
-        // An interval is live in the sections from its start to its end; the latest start before the end is one.
+        // An interval is live in the sections from its start to its end; the latest start before the end is
+        // one.
         let first = |interval: &Interval| fullest.partition_point(|&step| step < interval.first) as u32;
         let last = |interval: &Interval| fullest.partition_point(|&step| step <= interval.last) as u32 - 1;
         Self {

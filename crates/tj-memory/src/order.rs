@@ -8,12 +8,12 @@
 //! because lifetimes read the same in both directions. The source order is kept unless a candidate is
 //! strictly better.
 //!
-//! Dependencies follow from the argument lists: a read comes after the last write before it in the source, and
-//! a write after every earlier read and write of the buffer.
+//! Dependencies follow from the argument lists: a read comes after the last write before it in the source,
+//! and a write after every earlier read and write of the buffer.
 //!
-//! Cost: O((steps + arguments) log steps). While a step waits its gain only grows: when a buffer it would have
-//! to allocate is there already, and when it is the last to touch a buffer. Either happens once a buffer, and
-//! then the steps that touch it enter the heap again.
+//! Cost: O((steps + arguments) log steps). While a step waits its gain only grows: when a buffer it would
+//! have to allocate is there already, and when it is the last to touch a buffer. Either happens once a
+//! buffer, and then the steps that touch it enter the heap again.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -88,7 +88,8 @@ pub fn lifetimes(order: &[usize], steps: &[Step], n_buffers: usize) -> Vec<Optio
     lifetimes
 }
 
-/// Bytes live at the worst position of `order`: what [`pack`](crate::pack()) would report as bound for unaligned buffers.
+/// Bytes live at the worst position of `order`: what [`pack`](crate::pack()) would report as bound for
+/// unaligned buffers.
 pub fn live_peak(order: &[usize], steps: &[Step], sizes: &[u64]) -> u128 {
     let mut change = vec![0i128; order.len() + 1];
     for (lifetime, &size) in lifetimes(order, steps, sizes.len()).iter().zip(sizes) {

@@ -1,7 +1,8 @@
 //! From intervals to a plan, with as much effort as the moment allows.
 //!
 //! 1. The portfolio: greedy packing in each order of [`Priority`], until one reaches the bound.
-//! 2. At compile time, if the best is still above the bound by more than [`GOOD_ENOUGH`], a short exact search.
+//! 2. At compile time, if the best is still above the bound by more than [`GOOD_ENOUGH`], a short
+//!    exact search.
 
 use std::time::Duration;
 

@@ -55,7 +55,8 @@ fn optimum(intervals: &[Interval]) -> u64 {
     if intervals.is_empty() { 0 } else { best }
 }
 
-/// A rectangle of 64 steps and `64 << grain` bytes, cut again and again: it can be put together without a gap.
+/// A rectangle of 64 steps and `64 << grain` bytes, cut again and again: it can be put together without a
+/// gap.
 fn cut_rectangle(grain: u32, cuts: Vec<(prop::sample::Index, prop::sample::Index, bool)>) -> Vec<Interval> {
     let mut pieces = vec![Interval::new(0, 63, 64)];
     for (which, place, across) in cuts {

@@ -1,12 +1,12 @@
 //! Whether intervals fit a given arena: exact search with restarts.
 //!
 //! 1. Stretches of time that no interval connects are separate puzzles ([`puzzle`]).
-//! 2. Each is searched ([`search`]) with a random taste and a limit on dead ends, again and again, with limits
-//!    that follow the Luby sequence: optimal up to a logarithm when nothing is known about the tastes.
+//! 2. Each is searched ([`search`]) with a random taste and a limit on dead ends, again and again, with
+//!    limits that follow the Luby sequence: optimal up to a logarithm when nothing is known about the tastes.
 //! 3. A run that is exhausted before its limit is a proof that nothing fits.
 //!
-//! Bottom-justified search and the benchmarks A to K are from M. Moffitt, MiniMalloc (ASPLOS 2023). Measured on
-//! them in release, one thread: 0.02 s a problem on average over twenty seeds, 0.25 s at worst.
+//! Bottom-justified search and the benchmarks A to K are from M. Moffitt, MiniMalloc (ASPLOS 2023). Measured
+//! on them in release, one thread: 0.02 s a problem on average over twenty seeds, 0.25 s at worst.
 
 mod puzzle;
 mod reasons;
@@ -135,8 +135,8 @@ pub(crate) fn puzzles(intervals: &[Interval], capacity: u64) -> Option<Vec<Puzzl
     stretches.iter().all(small).then(|| stretches.into_iter().map(puzzle).collect())
 }
 
-/// Places the intervals of a puzzle within `capacity` bytes; `offsets` changes only if they fit. Another seed is
-/// another sequence of tastes.
+/// Places the intervals of a puzzle within `capacity` bytes; `offsets` changes only if they fit. Another seed
+/// is another sequence of tastes.
 pub(crate) fn fit(
     puzzle: &Puzzle,
     capacity: u64,

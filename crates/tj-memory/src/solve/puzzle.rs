@@ -118,8 +118,8 @@ impl Puzzle {
         1200 + 2 * self.sections as u64 + touched
     }
 
-    /// An arena of `capacity` bytes in units, rounded up, and the highest offset of each piece in it. `None` if
-    /// a piece is larger than the arena.
+    /// An arena of `capacity` bytes in units, rounded up, and the highest offset of each piece in it. `None`
+    /// if a piece is larger than the arena.
     pub(super) fn arena(&self, capacity: u64) -> Option<(u32, Vec<u32>)> {
         let highest = |piece: &Piece| Some((capacity.checked_sub(piece.bytes)? / self.unit) as u32);
         let ceilings = self.pieces.iter().map(highest).collect::<Option<_>>()?;

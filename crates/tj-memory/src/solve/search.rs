@@ -1,12 +1,12 @@
 //! The exact search: a skyline that is filled niche by niche, and jumps back over what does not matter.
 //!
-//! Problem: decide whether the pieces of a [`Puzzle`] fit. The problem is NP-hard, and greedy packing is a third
-//! above the optimum on the instances that matter.
+//! Problem: decide whether the pieces of a [`Puzzle`] fit. The problem is NP-hard, and greedy packing is a
+//! third above the optimum on the instances that matter.
 //!
 //! Idea. Only bottom-justified placements are considered: each piece lies at 0 or on another one, and any
-//! placement can be brought into that shape by letting pieces fall. The floors of the sections form a skyline;
-//! take a *niche*, a run of sections at one floor between higher walls, and in it one section. What is lowest
-//! there is one of its candidates, at exactly the floor, or there is nothing at that floor. These
+//! placement can be brought into that shape by letting pieces fall. The floors of the sections form a
+//! skyline; take a *niche*, a run of sections at one floor between higher walls, and in it one section. What
+//! is lowest there is one of its candidates, at exactly the floor, or there is nothing at that floor. These
 //! alternatives are exhaustive and exclude each other, so no placement is met twice, and the niche may be
 //! chosen freely: the section with the fewest alternatives is taken, which makes forced moves first and
 //! notices dead ends early. Giving up bytes is an alternative only where the section has bytes to spare.
@@ -196,8 +196,8 @@ impl<'a> Search<'a> {
         best
     }
 
-    /// Takes the next alternative of the latest decision that leads to no conflict. If there is none, the reason
-    /// is left as the conflict of the state.
+    /// Takes the next alternative of the latest decision that leads to no conflict. If there is none, the
+    /// reason is left as the conflict of the state.
     fn advance(&mut self, spend: &mut impl FnMut() -> bool) -> bool {
         let level = self.decisions.len() - 1;
         let words = self.state.conflict.len();

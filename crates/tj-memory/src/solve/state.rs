@@ -1,7 +1,7 @@
 //! A partial placement, what follows from it, and what that rests on.
 //!
-//! Words. The *floor* of a section is an offset that no unplaced piece of the section will be below. The *low*
-//! of a piece is the highest floor of its sections, aligned: it cannot be placed lower. A piece is a
+//! Words. The *floor* of a section is an offset that no unplaced piece of the section will be below. The
+//! *low* of a piece is the highest floor of its sections, aligned: it cannot be placed lower. A piece is a
 //! *candidate* of a section if its low is the section's floor. The *reason* of a section is the set of levels
 //! (decisions of the search) from which its floor and the set of pieces below it follow.
 //!
