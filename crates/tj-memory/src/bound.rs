@@ -9,6 +9,7 @@
 
 use std::collections::BinaryHeap;
 
+use crate::Interval;
 use crate::interval::align_up;
 use crate::lifetimes::Lifetimes;
 
@@ -43,4 +44,33 @@ pub(crate) fn profile(lifetimes: &Lifetimes, sizes: &[u64], aligns: &[u64]) -> V
             bytes as u64 - paddings.peek().map_or(0, |&(padding, _)| padding)
         })
         .collect()
+}
+
+/// The first step at which most bytes are live, and the intervals with bytes that are: what to look at when
+/// the bound is too high. `None` if no interval has bytes.
+///
+/// ```
+/// use tj_memory::{Interval, fullest_step};
+///
+/// let intervals = [Interval::new(0, 3, 64), Interval::new(1, 2, 64), Interval::new(3, 4, 32)];
+/// assert_eq!(fullest_step(&intervals), Some((1, vec![0, 1])));
+/// ```
+pub fn fullest_step(intervals: &[Interval]) -> Option<(u64, Vec<usize>)> {
+    // Ends come before starts, and take effect after their step.
+    let starts = intervals.iter().map(|interval| (interval.first, true, interval.size));
+    let ends =
+        intervals.iter().filter_map(|interval| Some((interval.last.checked_add(1)?, false, interval.size)));
+    let mut events: Vec<(u64, bool, u64)> = starts.chain(ends).collect();
+    events.sort_unstable();
+    let (mut live, mut most, mut fullest) = (0u128, 0, None);
+    for (step, starts, size) in events {
+        live = if starts { live + u128::from(size) } else { live.saturating_sub(u128::from(size)) };
+        if live > most {
+            (most, fullest) = (live, Some(step));
+        }
+    }
+    let live = |step: u64, interval: &Interval| {
+        interval.size > 0 && (interval.first..=interval.last).contains(&step)
+    };
+    fullest.map(|step| (step, (0..intervals.len()).filter(|&i| live(step, &intervals[i])).collect()))
 }

@@ -84,7 +84,8 @@ pub fn to_csv(problem: &Problem) -> String {
     text.push_str(if problem.offsets.is_some() { ",offset\n" } else { "\n" });
     for (index, (name, interval)) in problem.names.iter().zip(&problem.intervals).enumerate() {
         let Interval { first, last, size, align } = interval;
-        // The half-open end of a lifetime that ends with the last representable step is one more than u64 holds.
+        // The half-open end of a lifetime that ends with the last representable step is one more than u64
+        // holds.
         let upper = u128::from(*last) + 1;
         write!(text, "{name},{first},{upper},{size}").expect("writing to a string cannot fail");
         if aligned {

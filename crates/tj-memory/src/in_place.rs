@@ -4,8 +4,8 @@
 //! the members of a chain of such pairs form one *storage* with the first step of the earliest, the last step
 //! of the latest, the largest size and the strictest alignment, and it is storages that get packed.
 //!
-//! Invariant: a storage is a chain. Each interval gives its bytes to at most one output and takes them from at
-//! most one input, and the input's last step is the output's first, so that no two members are ever live
+//! Invariant: a storage is a chain. Each interval gives its bytes to at most one output and takes them from
+//! at most one input, and the input's last step is the output's first, so that no two members are ever live
 //! together except at the step that turns one into the other.
 
 use crate::{Error, Interval};

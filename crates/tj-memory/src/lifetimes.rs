@@ -3,11 +3,11 @@
 //! Problem: placing an interval needs the placed intervals it meets, by offset. Comparing it with all of them
 //! is quadratic, which is fine for a hundred and not for a hundred thousand.
 //!
-//! Idea: steps matter only through their order, so they are replaced by *sections*: one section a distinct
-//! first step, because the set of live intervals can only gain a member there. Intervals sorted by first
-//! section turn "meets and starts later" into a contiguous run, whose lengths add up to the number of
-//! meetings without looking at any pair. When meetings are few, each interval gets the list of those it
-//! meets; when they are many, lists would be as long as everything and packing scans instead.
+//! Idea: steps matter only through their order, so they are replaced by *sections*. The set of live intervals
+//! only gains members until one of them ends, so one section stands for all steps up to an end. Intervals
+//! sorted by first section turn "meets and starts later" into a contiguous run, whose lengths add up to the
+//! number of meetings without looking at any pair. When meetings are few, each interval gets the list of
+//! those it meets; when they are many, lists would be as long as everything and packing scans instead.
 //!
 //! Cost: O(n log n), plus O(meetings) when lists are kept.
 
@@ -16,6 +16,37 @@ use crate::Interval;
 /// Lists are kept while the average interval meets fewer than one in this many of all others. Walking a list
 /// and sorting it by offset costs about six times as much an entry as scanning intervals already in order.
 const SCAN_FACTOR: usize = 12;
+
+/// Lifetimes in sections, and nothing more.
+pub(crate) struct Sections {
+    /// First section of each interval.
+    pub(crate) first: Vec<u32>,
+    /// Last section of each interval, included.
+    pub(crate) last: Vec<u32>,
+    /// How many sections there are.
+    pub(crate) count: usize,
+}
+
+impl Sections {
+    pub(crate) fn new(intervals: &[Interval]) -> Self {
+        // The latest start up to each end: there the live set is as large as it gets before the end.
+        let mut starts: Vec<u64> = intervals.iter().map(|interval| interval.first).collect();
+        starts.sort_unstable();
+        let latest = |step: u64| starts[starts.partition_point(|&start| start <= step) - 1];
+        let mut fullest: Vec<u64> = intervals.iter().map(|interval| latest(interval.last)).collect();
+        fullest.sort_unstable();
+        fullest.dedup();
+        // An interval is live in the sections from its start to its end; the latest start before the end is
+        // one.
+        let first = |interval: &Interval| fullest.partition_point(|&step| step < interval.first) as u32;
+        let last = |interval: &Interval| fullest.partition_point(|&step| step <= interval.last) as u32 - 1;
+        Self {
+            first: intervals.iter().map(first).collect(),
+            last: intervals.iter().map(last).collect(),
+            count: fullest.len(),
+        }
+    }
+}
 
 /// Lifetimes in sections, and the meetings between them.
 #[derive(Clone, Debug, Default)]
@@ -41,13 +72,8 @@ struct Lists {
 impl Lifetimes {
     /// Reads the lifetimes of intervals that passed `interval::check`.
     pub(crate) fn new(intervals: &[Interval]) -> Self {
-        let mut steps: Vec<u64> = intervals.iter().map(|interval| interval.first).collect();
-        steps.sort_unstable();
-        steps.dedup();
-        let section = |step: u64| steps.partition_point(|&first| first <= step) as u32 - 1;
-        let first: Vec<u32> = intervals.iter().map(|interval| section(interval.first)).collect();
-        let last: Vec<u32> = intervals.iter().map(|interval| section(interval.last)).collect();
-        let mut lifetimes = Self { first, last, sections: steps.len(), meetings: 0, lists: None };
+        let Sections { first, last, count } = Sections::new(intervals);
+        let mut lifetimes = Self { first, last, sections: count, meetings: 0, lists: None };
         lifetimes.meet();
         lifetimes
     }
@@ -63,8 +89,8 @@ impl Lifetimes {
     /// An estimate of the time to place all intervals once, in units of about a nanosecond.
     pub(crate) fn work(&self) -> usize {
         let n = self.first.len();
-        let pairs = if self.lists.is_some() { 6 * self.meetings } else { n * n / 2 };
-        pairs + 20 * n
+        let pairs = if self.lists.is_some() { SCAN_FACTOR / 2 * self.meetings } else { n * n / 2 };
+        pairs + 100 * n
     }
 
     fn meet(&mut self) {

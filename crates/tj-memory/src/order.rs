@@ -8,12 +8,12 @@
 //! because lifetimes read the same in both directions. The source order is kept unless a candidate is
 //! strictly better.
 //!
-//! Dependencies follow from the argument lists: a read comes after the last write before it in the source, and
-//! a write after every earlier read and write of the buffer.
+//! Dependencies follow from the argument lists: a read comes after the last write before it in the source,
+//! and a write after every earlier read and write of the buffer.
 //!
-//! Cost: O((steps + arguments) log steps). What a step frees only grows while it waits, and it grows when one
-//! step is left that touches a buffer; that step is known without a search because each buffer keeps the
-//! exclusive or of the steps that have yet to touch it.
+//! Cost: O((steps + arguments) log steps). While a step waits its gain only grows: when a buffer it would
+//! have to allocate is there already, and when it is the last to touch a buffer. Either happens once a
+//! buffer, and then the steps that touch it enter the heap again.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -88,7 +88,8 @@ pub fn lifetimes(order: &[usize], steps: &[Step], n_buffers: usize) -> Vec<Optio
     lifetimes
 }
 
-/// Bytes live at the worst position of `order`: what [`crate::pack`] would report as bound for unaligned buffers.
+/// Bytes live at the worst position of `order`: what [`pack`](crate::pack()) would report as bound for
+/// unaligned buffers.
 pub fn live_peak(order: &[usize], steps: &[Step], sizes: &[u64]) -> u128 {
     let mut change = vec![0i128; order.len() + 1];
     for (lifetime, &size) in lifetimes(order, steps, sizes.len()).iter().zip(sizes) {
@@ -116,6 +117,8 @@ struct Graph<'a> {
     sizes: &'a [u64],
     /// Buffers that each step touches, each once.
     touches: Cut,
+    /// Steps that touch each buffer.
+    touched_by: Cut,
     /// Steps that must come later.
     after: Cut,
     /// Steps that must come earlier.
@@ -185,7 +188,10 @@ impl<'a> Graph<'a> {
         let after = Cut::new(steps.len(), &edges);
         edges.iter_mut().for_each(|edge| *edge = (edge.1, edge.0));
         let before = Cut::new(steps.len(), &edges);
-        Self { sizes, touches: Cut::new(steps.len(), &touches), after, before, outside }
+        let forth = Cut::new(steps.len(), &touches);
+        touches.iter_mut().for_each(|touch| *touch = (touch.1, touch.0));
+        let back = Cut::new(sizes.len(), &touches);
+        Self { sizes, touches: forth, touched_by: back, after, before, outside }
     }
 
     fn schedule(&self, direction: Direction) -> Vec<usize> {
@@ -194,22 +200,16 @@ impl<'a> Graph<'a> {
             Direction::Forward => (&self.before, &self.after),
             Direction::Backward => (&self.after, &self.before),
         };
-        // Of each buffer: steps yet to touch it, their exclusive or, and whether it occupies memory now.
-        let mut left = vec![0u32; self.sizes.len()];
-        let mut mix = vec![0u32; self.sizes.len()];
+        // Of each buffer: how many steps have yet to touch it, and whether it occupies memory now.
+        let mut left: Vec<usize> =
+            (0..self.sizes.len()).map(|buffer| self.touched_by.of(buffer).len()).collect();
         let mut live = vec![false; self.sizes.len()];
-        for step in 0..n {
-            for &buffer in self.touches.of(step) {
-                left[buffer as usize] += 1;
-                mix[buffer as usize] ^= step as u32;
-            }
-        }
         // Memory held from outside is there before the first step forward, and after the last one backward.
         let held = |buffer: usize| self.outside[buffer];
         if direction == Direction::Forward {
             live.copy_from_slice(&self.outside);
         }
-        let gain = |step: usize, left: &[u32], live: &[bool]| -> i128 {
+        let gain = |step: usize, left: &[usize], live: &[bool]| -> i128 {
             let touched = self.touches.of(step).iter().map(|&buffer| {
                 let buffer = buffer as usize;
                 let size = i128::from(self.sizes[buffer]);
@@ -240,23 +240,25 @@ impl<'a> Graph<'a> {
             for &buffer in self.touches.of(step) {
                 let buffer = buffer as usize;
                 left[buffer] -= 1;
-                mix[buffer] ^= step as u32;
+                let was = live[buffer];
                 live[buffer] = left[buffer] > 0 || (direction == Direction::Backward && held(buffer));
-                if left[buffer] > 0 {
+                if left[buffer] == 1 || (!was && live[buffer]) {
                     raised.push(buffer);
                 }
             }
-            for &next in after.of(step) {
-                waits[next as usize] -= 1;
-                if waits[next as usize] == 0 {
-                    let next = next as usize;
-                    ready.push((gain(next, &left, &live), tie(next), next));
+            for buffer in raised {
+                for &other in self.touched_by.of(buffer) {
+                    let other = other as usize;
+                    if !done[other] && waits[other] == 0 {
+                        ready.push((gain(other, &left, &live), tie(other), other));
+                    }
                 }
             }
-            for buffer in raised {
-                let last = mix[buffer] as usize;
-                if left[buffer] == 1 && waits[last] == 0 {
-                    ready.push((gain(last, &left, &live), tie(last), last));
+            for &next in after.of(step) {
+                let next = next as usize;
+                waits[next] -= 1;
+                if waits[next] == 0 {
+                    ready.push((gain(next, &left, &live), tie(next), next));
                 }
             }
         }

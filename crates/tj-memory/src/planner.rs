@@ -15,7 +15,8 @@ use crate::pack::pack_sizes;
 use crate::verify::verify_in_place;
 use crate::{Effort, Error, InPlace, Interval, Plan, Storages, pack};
 
-/// How many tuples of sizes are remembered. A lookup compares with each of them, far below the cost of packing.
+/// How many tuples of sizes are remembered. A lookup compares with each of them, far below the cost of
+/// packing.
 const MEMO: usize = 16;
 
 /// Sizes and their plan.
@@ -101,7 +102,7 @@ impl Planner {
         let merged = self.storages.merge(intervals);
         let (sizes, aligns): (Vec<u64>, Vec<u64>) =
             merged.iter().map(|storage| (storage.size, storage.align)).unzip();
-        let plan = pack_sizes(&self.lifetimes, &sizes, &aligns, Effort::Bind);
+        let plan = pack_sizes(&self.lifetimes, &sizes, &aligns);
         Plan { offsets: self.storages.expand(&plan.offsets), ..plan }
     }
 

@@ -5,8 +5,8 @@
 //! 1. There is exactly one offset an interval.
 //! 2. Every offset is a multiple of the interval's alignment.
 //! 3. Every interval ends inside the arena, and its end does not overflow.
-//! 4. Two intervals with bytes and a step in common have no byte in common, unless they are an in-place pair at
-//!    one offset and the step is the only one they share.
+//! 4. Two intervals with bytes and a step in common have no byte in common, unless they are an in-place pair
+//!    at one offset and the step is the only one they share.
 //!
 //! The fourth is a sweep over the steps with the live ranges in an ordered set: a range that overlaps any
 //! live range overlaps a neighbour in the set, as long as the set itself is disjoint. Once a finding breaks
@@ -91,7 +91,8 @@ pub fn verify(intervals: &[Interval], plan: &Plan) -> Result<(), Vec<Violation>>
     verify_in_place(intervals, &[], plan)
 }
 
-/// [`verify`] for a plan in which the given pairs may share storage; it knows nothing of how they were merged.
+/// [`verify`] for a plan in which the given pairs may share storage; it knows nothing of how they were
+/// merged.
 pub fn verify_in_place(intervals: &[Interval], pairs: &[InPlace], plan: &Plan) -> Result<(), Vec<Violation>> {
     if intervals.len() != plan.offsets.len() {
         return Err(vec![Violation::Length { intervals: intervals.len(), offsets: plan.offsets.len() }]);
