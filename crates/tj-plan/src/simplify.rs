@@ -3,7 +3,7 @@
 //! Every rule points one way (fewer nodes, or a cheaper one) and keeps every bit, for inf, NaN and -0 too: laws
 //! come from the operator table, where a test tries them on awkward values, and a law that fails for floats is
 //! used for integers and `bool` only. So `x * 1`, `x - 0` and `max(x, x)` go; `x * 0`, `x - x`, `x / x` and `x + 0`
-//! stay (for floats). Reductions are never touched.
+//! stay (for floats). Reductions are never touched, and passes keep the product of a contraction from this file.
 
 use smallvec::SmallVec;
 use tj_ir::expand::expand;

@@ -5,6 +5,9 @@
 //! one of them; and with one more guard at a time, which says that some `g` is not negative, so that `t` is not if
 //! `t - g` is not. Failing to find a proof is not an error.
 //!
+//! A reshape reads at `floordiv(a, b)`. That is below `n` if `a` is below `n * b`; and then `b` is not 0, so the quotient
+//! is not negative unless `a` is.
+//!
 //! Cost: constant for a plain index on an axis of the same size, which is nearly every read. Else some proofs about
 //! sizes, at most [`MAX_GUARDS`] of them with guards, however many guards there are.
 
@@ -62,6 +65,16 @@ fn where_it_runs(extent: &Dim) -> Dim {
         }
     }
     extent.clone()
+}
+
+/// Dividend and divisor, if a position is a quotient and nothing else.
+fn as_quotient(position: &Dim) -> Option<(Dim, Dim)> {
+    let parts = position.parts();
+    let [Part { coefficient: 1, factors }] = parts.as_slice() else { return None };
+    match factors.as_slice() {
+        [(Factor::FloorDiv(a, b), 1)] => Some((a.clone(), b.clone())),
+        _ => None,
+    }
 }
 
 /// What is known about a read.
@@ -138,7 +151,14 @@ impl Bounds {
             return Proof::Inside;
         }
         let ends = [position.clone(), extent - 1 - position];
-        if ends.iter().all(|end| self.not_negative(end, place)) {
+        let proved = |ends: &[Dim]| ends.iter().all(|end| self.not_negative(end, place));
+        if proved(&ends) {
+            return Proof::Inside;
+        }
+        if let Some((a, b)) = as_quotient(position)
+            && [&b, extent].iter().all(|size| size.known_ge_zero() == Some(true))
+            && proved(&[a.clone(), extent * b - 1 - a])
+        {
             return Proof::Inside;
         }
         let refuted = |end: &Dim| end.known_ge_zero_in(&place.ranges) == Some(false);
