@@ -54,6 +54,11 @@ pub fn case(name: &str) -> Result<Case, Failure> {
             let (a, b, c, d) = (vector("a")?, vector("b")?, vector("c")?, vector("d")?);
             ((a + b) * c - d * 0.5, &["a", "b", "c", "d"])
         }
+        "d2" => {
+            let vector = |name| f32s(name, &[&n]);
+            let (x, y, z) = (vector("x")?, vector("y")?, vector("z")?);
+            ((-&x * &x).exp() * y.sin() + z.tanh(), &["x", "y", "z"])
+        }
         "d3" => (matmul_chain()?, &["x", "a", "b", "c", "bias"]),
         "d4" => {
             let x = f32s("x", &[&n, &m])?;

@@ -54,3 +54,8 @@ pub mod io {
 pub mod memory {
     pub use tj_memory::*;
 }
+
+/// The README of the repository, run as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

@@ -15,6 +15,8 @@ use crate::types::{ctype, unsigned};
 pub(crate) struct Helpers {
     known: FxHashSet<String>,
     text: String,
+    /// Whether the kernel being written converts floats to integers, so that gcc may see such a value come back.
+    pub(crate) round_trips: bool,
 }
 
 impl Helpers {
@@ -42,17 +44,28 @@ impl Helpers {
     }
 
     /// `Max` and `Min` of floats: a NaN wins, and -0 is less than +0.
+    ///
+    /// `m` and `n` are one machine instruction each and differ only for zeros of both signs, where joining their bits
+    /// gives the right one, and for NaN, which is in one of them and survives the joining: a disjunction keeps all
+    /// bits of an exponent. For `Max` the disjunction gives the wrong zero, -0, and subtracting their difference, -0 too,
+    /// turns it into +0 and leaves everything else alone.
     pub(crate) fn extremum(&mut self, op: BinOp, dtype: DType) -> String {
         let t = c(dtype);
-        let (word, test, join) = if op == BinOp::Max { ("max", ">", "&") } else { ("min", "<", "|") };
         let uint = bits_type(dtype);
-        let (to, from) = (self.bits(dtype, uint), self.bits(uint, dtype));
+        let (u, to, from) = (c(uint), self.bits(dtype, uint), self.bits(uint, dtype));
+        let (word, sign, result) = match op == BinOp::Max {
+            true => ("max", ">", format!("{from}({to}(m) | d) - {from}(d)")),
+            false => ("min", "<", format!("{from}({to}(m) | {to}(n))")),
+        };
+        let difference =
+            if op == BinOp::Max { format!("  const {u} d = {to}(m) ^ {to}(n);\n") } else { String::new() };
         self.define(format!("tj_{word}_{t}"), |name| {
             format!(
                 "{t} {name}({t} a, {t} b) {{\n  \
-                   const {t} m = a {test} b ? a : b;\n  \
-                   const {t} e = a == b ? {from}({to}(a) {join} {to}(b)) : m;\n  \
-                   return a != a ? a : e;\n}}"
+                   const {t} m = a {sign} b ? a : b;\n  \
+                   const {t} n = b {sign} a ? b : a;\n\
+                   {difference}  \
+                   return {result};\n}}"
             )
         })
     }
@@ -152,6 +165,28 @@ impl Helpers {
                    return x != x ? 0 : x <= {below} ? {least} : x >= {above} ? {most} : ({t})x;\n}}"
             )
         })
+    }
+
+    /// Integer to float, f32 or f64.
+    ///
+    /// With `-fno-trapping-math` gcc 12 takes `(float)(int)x` for `trunc(x)`, although that is -0 for -0.5; so where a
+    /// kernel converts both ways, -0 is taken out of what can only have been +0.
+    pub(crate) fn float(&mut self, to: DType, a: &str) -> String {
+        let t = c(to);
+        if !self.round_trips {
+            return format!("({t}){a}");
+        }
+        let uint = bits_type(to);
+        let (u, sign) = (c(uint), 8 * to.size() - 1);
+        let (out, back) = (self.bits(to, uint), self.bits(uint, to));
+        let name = self.define(format!("tj_integral_{t}"), |name| {
+            format!(
+                "{t} {name}({t} x) {{\n  \
+                   const {u} u = {out}(x);\n  \
+                   return {back}(u == ({u})1 << {sign} ? 0 : u);\n}}"
+            )
+        });
+        format!("{name}(({t}){a})")
     }
 
     /// A half format to f32; exact.

@@ -1,17 +1,18 @@
 //! The text of one kernel: one C statement a value.
 //!
 //! Values become constants of the C block that corresponds to the kernel's block, so that scopes agree and no value
-//! needs a declaration elsewhere. Constants are written where they are used. A lanes loop over lane variables runs in
-//! chunks: the inner loop has the constant number of lanes as its trip count, which lets compilers keep an array of
-//! accumulators in vector registers; the rest of the range runs the same body again.
+//! needs a declaration elsewhere. Constants are written where they are used. Lanes loops are cut up by `lanes` and
+//! written by `blocks`.
 
 use std::fmt::Display;
 
-use tj_kernel::{Access, Block, Gemm, Kernel, LoopKind, Matrix, Op, Stmt, Value, Var};
+use tj_kernel::lanes::Shape;
+use tj_kernel::{Access, BinOp, Block, Gemm, Kernel, LoopKind, Matrix, Op, Stmt, Value, Var};
 use tj_tensor::DType;
 
 use crate::CodegenError;
 use crate::helpers::{Helpers, bits_type};
+use crate::lanes::{View, step};
 use crate::scalar;
 use crate::text::{Text, comment};
 use crate::types::{ctype, literal};
@@ -22,17 +23,33 @@ const MAX_DEPTH: usize = 200;
 
 /// Writes the definition of `kernel`; `helpers` receives what it calls.
 pub(crate) fn emit_kernel(kernel: &Kernel, helpers: &mut Helpers) -> Result<String, CodegenError> {
-    let mut ctx = Ctx { kernel, helpers, text: Text::default(), in_lanes: None };
+    helpers.round_trips = kernel.values.iter().any(|&(op, to)| {
+        let from = if let Op::Cast(from) = op { kernel.dtype(from) } else { to };
+        from.is_float() && to.is_int()
+    });
+    let mut ctx = Ctx { kernel, helpers, text: Text::default(), place: Place::Scalar };
     ctx.function()?;
     Ok(ctx.text.finish())
 }
 
-struct Ctx<'a> {
-    kernel: &'a Kernel,
+/// A kernel being written.
+pub(crate) struct Ctx<'a> {
+    pub(crate) kernel: &'a Kernel,
     helpers: &'a mut Helpers,
-    text: Text,
-    /// Inside a lanes loop over lane variables: how many there are. The element is `[lane]`.
-    in_lanes: Option<u32>,
+    pub(crate) text: Text,
+    pub(crate) place: Place,
+}
+
+/// Where a statement stands.
+pub(crate) enum Place {
+    /// Outside lanes loops, or in one whose iterations run one after the other without lane variables.
+    Scalar,
+    /// In a lanes loop whose iterations run one after the other; `lane` is the element of this many.
+    Serial(u32),
+    /// In a block of lanes, among statements that all of them share.
+    Block(Box<View>),
+    /// In a block of lanes, in the loop over `lane`.
+    Lane(Box<View>),
 }
 
 impl Ctx<'_> {
@@ -71,28 +88,27 @@ impl Ctx<'_> {
         Ok(())
     }
 
-    fn block(&mut self, block: &Block) -> Result<(), CodegenError> {
-        if self.text.depth() > MAX_DEPTH {
-            return Err(CodegenError::TooDeep { kernel: self.kernel.name.clone(), bound: MAX_DEPTH });
-        }
+    pub(crate) fn block(&mut self, block: &Block) -> Result<(), CodegenError> {
         block.iter().try_for_each(|stmt| self.stmt(stmt))
     }
 
-    fn stmt(&mut self, stmt: &Stmt) -> Result<(), CodegenError> {
+    pub(crate) fn stmt(&mut self, stmt: &Stmt) -> Result<(), CodegenError> {
         match stmt {
             Stmt::Def(v) => self.def(*v)?,
             Stmt::Declare(var, init) => {
                 let decl = self.kernel.var(*var);
                 let t = self.ctype(decl.dtype)?;
                 let init = self.operand(*init)?;
-                match decl.lanes {
-                    None => self.text.line(format_args!("{t} x{} = {init};", var.0)),
-                    Some(w) => {
+                match (decl.lanes, &self.place) {
+                    (None, Place::Lane(_)) => self.text.line(format_args!("x{}[lane] = {init};", var.0)),
+                    (None, Place::Scalar | Place::Serial(_) | Place::Block(_)) => {
+                        self.text.line(format_args!("{t} x{} = {init};", var.0));
+                    }
+                    (Some(w), _) => {
                         self.text.line(format_args!("_Alignas(64) {t} x{}[{w}];", var.0));
-                        self.text.line(format_args!(
-                            "for (i64 lane = 0; lane < {w}; ++lane) x{}[lane] = {init};",
-                            var.0
-                        ));
+                        let element = format!("x{}[lane]", var.0);
+                        self.text
+                            .line(format_args!("for (i64 lane = 0; lane < {w}; ++lane) {element} = {init};"));
                     }
                 }
             }
@@ -101,27 +117,18 @@ impl Ctx<'_> {
                 self.text.line(format_args!("{place} = {value};"));
             }
             Stmt::Store { buffer, index, value } => {
-                let (index, value) = (self.operand(*index)?, self.operand(*value)?);
+                let (index, value) = (self.index(*index)?, self.operand(*value)?);
                 self.text.line(format_args!("b{}[{index}] = {value};", buffer.0));
             }
-            Stmt::For { var, lo, hi, kind, body } => self.for_loop(*var, *lo, *hi, *kind, body)?,
-            Stmt::While { head, cond, body } => {
-                self.text.open("for (;;)");
-                self.block(head)?;
-                let cond = self.operand(*cond)?;
-                self.text.line(format_args!("if (!{cond}) break;"));
-                self.block(body)?;
-                self.text.close();
+            Stmt::For { var, lo, hi, kind: LoopKind::Lanes(w), body } => {
+                self.lanes_loop(*var, *lo, *hi, *w, body)?;
             }
-            Stmt::If { cond, then, els } => {
-                let cond = self.operand(*cond)?;
-                self.text.open(format_args!("if ({cond})"));
-                self.block(then)?;
-                if !els.is_empty() {
-                    self.text.close_open("else");
-                    self.block(els)?;
-                }
-                self.text.close();
+            Stmt::For { body, .. } => self.control(stmt, |ctx, _| ctx.block(body))?,
+            Stmt::While { head, body, .. } => {
+                self.control(stmt, |ctx, i| ctx.block(if i == 0 { head } else { body }))?;
+            }
+            Stmt::If { then, els, .. } => {
+                self.control(stmt, |ctx, i| ctx.block(if i == 0 { then } else { els }))?;
             }
             Stmt::Fold { dst, var, op } => {
                 let decl = self.kernel.var(*var);
@@ -132,100 +139,66 @@ impl Ctx<'_> {
                         decl.lanes
                     ))
                 })?;
-                let fold = format!("f{}", dst.0);
-                self.text.line(format_args!("_Alignas(64) {t} {fold}[{w}];"));
-                self.text.line(format_args!(
-                    "for (i64 lane = 0; lane < {w}; ++lane) {fold}[lane] = x{}[lane];",
-                    var.0
-                ));
-                let (a, b) = (format!("{fold}[lane]"), format!("{fold}[lane + half]"));
-                let sum = scalar::binary(self.helpers, *op, decl.dtype, &a, &b)
-                    .ok_or_else(|| self.unsupported(op, decl.dtype))?;
-                self.text.open(format_args!("for (i64 half = {w} / 2; half > 0; half /= 2)"));
-                self.text.line(format_args!("for (i64 lane = 0; lane < half; ++lane) {a} = {sum};"));
-                self.text.close();
-                self.text.line(format_args!("const {t} v{} = {fold}[0];", dst.0));
+                // One loop a step, so that every trip count is a constant.
+                let (x, f) = (format!("x{}", var.0), format!("fold{}", dst.0));
+                self.text.line(format_args!("_Alignas(64) {t} {f}[{w}];"));
+                let (mut from, mut half) = (&x, w / 2);
+                while half > 0 {
+                    let (a, b) = (format!("{from}[lane]"), format!("{from}[lane + {half}]"));
+                    let sum = scalar::binary(self.helpers, *op, decl.dtype, &a, &b)
+                        .ok_or_else(|| self.unsupported(op, decl.dtype))?;
+                    self.text.line("TJ_ROLLED");
+                    self.text
+                        .line(format_args!("for (i64 lane = 0; lane < {half}; ++lane) {f}[lane] = {sum};"));
+                    (from, half) = (&f, half / 2);
+                }
+                self.text.line(format_args!("const {t} v{} = {from}[0];", dst.0));
             }
             Stmt::Gemm(gemm) => self.gemm(gemm)?,
         }
         Ok(())
     }
 
-    fn for_loop(
+    /// A statement with blocks, which `inner` writes by their number.
+    pub(crate) fn control(
         &mut self,
-        var: Value,
-        lo: Value,
-        hi: Value,
-        kind: LoopKind,
-        body: &Block,
+        stmt: &Stmt,
+        mut inner: impl FnMut(&mut Self, usize) -> Result<(), CodegenError>,
     ) -> Result<(), CodegenError> {
-        let (v, lo, hi) = (var.0, self.operand(lo)?, self.operand(hi)?);
-        let LoopKind::Lanes(w) = kind else {
-            self.text.open(format_args!("for (i64 v{v} = {lo}; v{v} < {hi}; ++v{v})"));
-            self.block(body)?;
-            self.text.close();
-            return Ok(());
-        };
-        if self.in_lanes.is_some() {
-            return Err(self.bad_lanes(format!("the lanes loop over {var} is inside another")));
+        if self.text.depth() >= MAX_DEPTH {
+            return Err(CodegenError::TooDeep { kernel: self.kernel.name.clone(), bound: MAX_DEPTH });
         }
-        if !self.uses_lane_variables(body) {
-            self.text.line("TJ_LANES");
-            self.text.open(format_args!("for (i64 v{v} = {lo}; v{v} < {hi}; ++v{v})"));
-            self.block(body)?;
-            self.text.close();
-            return Ok(());
-        }
-        self.in_lanes = Some(w);
-        self.text.line(format_args!("i64 c{v} = {lo};"));
-        self.text.open(format_args!("for (; c{v} < {hi} && {hi} - c{v} >= {w}; c{v} += {w})"));
-        self.text.line("TJ_LANES");
-        self.text.open(format_args!("for (i64 lane = 0; lane < {w}; ++lane)"));
-        self.lane_body(v, body)?;
-        self.text.close();
-        self.text.close();
-        self.text.open(format_args!("for (i64 lane = 0; lane < {hi} - c{v}; ++lane)"));
-        self.lane_body(v, body)?;
-        self.text.close();
-        self.in_lanes = None;
-        Ok(())
-    }
-
-    fn lane_body(&mut self, v: u32, body: &Block) -> Result<(), CodegenError> {
-        self.text.line(format_args!("const i64 v{v} = c{v} + lane;"));
-        self.block(body)
-    }
-
-    /// Whether a lane variable is read or written in `body`.
-    fn uses_lane_variables(&self, body: &Block) -> bool {
-        let laned = |var: Var| self.kernel.var(var).lanes.is_some();
-        let mut open: Vec<&Block> = vec![body];
-        while let Some(block) = open.pop() {
-            for stmt in block {
-                let var = match stmt {
-                    Stmt::Set(var, _) => Some(*var),
-                    Stmt::Def(v) => {
-                        if let Op::Get(var) = self.kernel.op(*v) {
-                            Some(var)
-                        } else {
-                            None
-                        }
-                    }
-                    Stmt::Declare(..)
-                    | Stmt::Store { .. }
-                    | Stmt::For { .. }
-                    | Stmt::While { .. }
-                    | Stmt::If { .. }
-                    | Stmt::Fold { .. }
-                    | Stmt::Gemm(_) => None,
-                };
-                if var.is_some_and(laned) {
-                    return true;
-                }
-                open.extend(stmt.blocks());
+        match stmt {
+            Stmt::For { var, lo, hi, .. } => {
+                let (v, lo, hi) = (var.0, self.operand(*lo)?, self.operand(*hi)?);
+                self.text.open(format_args!("for (i64 v{v} = {lo}; v{v} < {hi}; ++v{v})"));
+                inner(self, 0)?;
             }
+            Stmt::While { cond, .. } => {
+                self.text.open("for (;;)");
+                inner(self, 0)?;
+                let cond = self.operand(*cond)?;
+                self.text.line(format_args!("if (!{cond}) break;"));
+                inner(self, 1)?;
+            }
+            Stmt::If { cond, els, .. } => {
+                let cond = self.operand(*cond)?;
+                self.text.open(format_args!("if ({cond})"));
+                inner(self, 0)?;
+                if !els.is_empty() {
+                    self.text.close_open("else");
+                    inner(self, 1)?;
+                }
+            }
+            Stmt::Def(_)
+            | Stmt::Declare(..)
+            | Stmt::Set(..)
+            | Stmt::Store { .. }
+            | Stmt::Fold { .. }
+            | Stmt::Gemm(_) => unreachable!("only statements with blocks are control flow"),
         }
-        false
+        self.text.close();
+        Ok(())
     }
 
     fn def(&mut self, value: Value) -> Result<(), CodegenError> {
@@ -240,14 +213,20 @@ impl Ctx<'_> {
             Op::TaskHi => Some("task_hi".to_owned()),
             Op::LoopVar | Op::Folded => None,
             Op::Get(var) => Some(self.variable(var)?),
-            Op::Load(buffer, index) => Some(format!("b{}[{}]", buffer.0, self.operand(index)?)),
+            Op::Load(buffer, index) => Some(format!("b{}[{}]", buffer.0, self.index(index)?)),
             Op::Unary(op, a) => {
                 let a = self.operand(a)?;
                 scalar::unary(self.helpers, op, dtype, &a)
             }
             Op::Binary(op, a, b) => {
-                let (a, b) = (self.operand(a)?, self.operand(b)?);
-                scalar::binary(self.helpers, op, dtype, &a, &b)
+                let (x, y) = (self.operand(a)?, self.operand(b)?);
+                let clamp = match (self.kernel.op(a), self.kernel.op(b)) {
+                    _ if !matches!(op, BinOp::Max | BinOp::Min) || !dtype.is_float() => None,
+                    (_, Op::Const(constant)) => scalar::clamp(op, &x, constant, &y),
+                    (Op::Const(constant), _) => scalar::clamp(op, &y, constant, &x),
+                    _ => None,
+                };
+                clamp.or_else(|| scalar::binary(self.helpers, op, dtype, &x, &y))
             }
             Op::Compare(op, a, b) => {
                 let of = self.kernel.dtype(a);
@@ -274,7 +253,14 @@ impl Ctx<'_> {
         };
         let t = self.ctype(dtype)?;
         let expression = expression.ok_or_else(|| self.unsupported(&op, dtype))?;
-        self.text.line(format_args!("const {t} v{} = {expression};", value.0));
+        match &self.place {
+            Place::Lane(view) if view.crossing.contains(&value) => {
+                self.text.line(format_args!("v{}[lane] = {expression};", value.0));
+            }
+            Place::Scalar | Place::Serial(_) | Place::Block(_) | Place::Lane(_) => {
+                self.text.line(format_args!("const {t} v{} = {expression};", value.0));
+            }
+        }
         Ok(())
     }
 
@@ -295,9 +281,17 @@ impl Ctx<'_> {
     }
 
     /// The text of a use of `value`.
-    fn operand(&mut self, value: Value) -> Result<String, CodegenError> {
+    pub(crate) fn operand(&mut self, value: Value) -> Result<String, CodegenError> {
         let Op::Const(scalar) = self.kernel.op(value) else {
-            return Ok(format!("v{}", value.0));
+            let v = value.0;
+            return Ok(match &self.place {
+                Place::Lane(view) => match view.lanes.shape(value) {
+                    Shape::Varying if view.crossing.contains(&value) => format!("v{v}[lane]"),
+                    Shape::Affine(stride) => format!("(v{v} + {})", step(stride)),
+                    Shape::Uniform | Shape::Varying => format!("v{v}"),
+                },
+                Place::Scalar | Place::Serial(_) | Place::Block(_) => format!("v{v}"),
+            });
         };
         let dtype = scalar.dtype();
         if matches!(dtype, DType::F32 | DType::F64) && scalar.to_f64().is_nan() {
@@ -307,21 +301,34 @@ impl Ctx<'_> {
             .ok_or_else(|| CodegenError::UnsupportedDType { kernel: self.kernel.name.clone(), dtype })
     }
 
+    /// The text of a use of `value` between brackets.
+    fn index(&mut self, value: Value) -> Result<String, CodegenError> {
+        let text = self.operand(value)?;
+        Ok(text.strip_prefix('(').and_then(|t| t.strip_suffix(')')).map_or(text.clone(), str::to_owned))
+    }
+
     /// The place of a variable: of this lane's element for a lane variable.
     fn variable(&mut self, var: Var) -> Result<String, CodegenError> {
-        match (self.kernel.var(var).lanes, self.in_lanes) {
-            (None, _) => Ok(format!("x{}", var.0)),
-            (Some(w), Some(lanes)) if w == lanes => Ok(format!("x{}[lane]", var.0)),
-            (Some(w), Some(lanes)) => {
-                Err(self.bad_lanes(format!("{var} has {w} lanes and is used in a loop of {lanes}")))
+        let (scalar, element) = (format!("x{}", var.0), format!("x{}[lane]", var.0));
+        let width = match &self.place {
+            Place::Scalar => None,
+            Place::Serial(w) => Some(*w),
+            Place::Block(view) | Place::Lane(view) => Some(view.width),
+        };
+        match (self.kernel.var(var).lanes, width, &self.place) {
+            (Some(w), Some(width), _) if w == width => Ok(element),
+            (Some(w), Some(width), _) => {
+                Err(self.bad_lanes(format!("{var} has {w} lanes and is used in a loop of {width}")))
             }
-            (Some(_), None) => {
+            (Some(_), None, _) => {
                 Err(self.bad_lanes(format!("{var} is a lane variable used outside a lanes loop")))
             }
+            (None, _, Place::Lane(view)) if view.lanes.var_shape(var) == Shape::Varying => Ok(element),
+            (None, _, _) => Ok(scalar),
         }
     }
 
-    fn ctype(&self, dtype: DType) -> Result<&'static str, CodegenError> {
+    pub(crate) fn ctype(&self, dtype: DType) -> Result<&'static str, CodegenError> {
         ctype(dtype).ok_or_else(|| CodegenError::UnsupportedDType { kernel: self.kernel.name.clone(), dtype })
     }
 
@@ -329,7 +336,7 @@ impl Ctx<'_> {
         CodegenError::UnsupportedOp { kernel: self.kernel.name.clone(), op: format!("{op:?}"), dtype }
     }
 
-    fn bad_lanes(&self, reason: impl Display) -> CodegenError {
+    pub(crate) fn bad_lanes(&self, reason: impl Display) -> CodegenError {
         CodegenError::BadLanes { kernel: self.kernel.name.clone(), reason: reason.to_string() }
     }
 }

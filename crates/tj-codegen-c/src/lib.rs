@@ -8,18 +8,23 @@
 //! the options its first comment names. It is also meant for reading: one statement a value, types and operations by
 //! their names in the kernel language.
 //!
-//! Modules in reading order: `unit` (what surrounds kernels), `kernel` (statements), `scalar` (one operation as an
-//! expression), `helpers` (functions for what C leaves undefined), `types` (names and literals), `text` (lines).
+//! Modules in reading order: `unit` (what surrounds kernels), `kernel` (statements), `lanes` and `blocks` (how
+//! lanes loops are cut up and written), `scalar` (one operation as an
+//! expression), `helpers` (functions for what C leaves undefined), `types` (names and literals), `text` (lines), `header` (for programs that embed kernels).
 
 #![forbid(unsafe_code)]
 
+mod blocks;
 mod error;
+mod header;
 mod helpers;
 mod kernel;
+mod lanes;
 mod scalar;
 mod text;
 mod types;
 mod unit;
 
 pub use error::CodegenError;
+pub use header::emit_header;
 pub use unit::emit;

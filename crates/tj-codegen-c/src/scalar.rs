@@ -5,7 +5,7 @@
 //! operation on that type; the half formats in particular are only stored, moved and cast.
 
 use tj_kernel::{BinOp, CmpOp, UnOp};
-use tj_tensor::DType;
+use tj_tensor::{DType, Scalar};
 
 use crate::helpers::{Helpers, bits_type};
 use crate::types::{ctype, is_half};
@@ -74,6 +74,20 @@ pub(crate) fn binary(h: &mut Helpers, op: BinOp, dtype: DType, a: &str, b: &str)
     })
 }
 
+/// `Max` or `Min` of `a` and a constant float: knowing its sign, one comparison is enough. `None` for NaN.
+pub(crate) fn clamp(op: BinOp, a: &str, constant: Scalar, literal: &str) -> Option<String> {
+    let (value, negative) = (constant.to_f64(), constant.to_f64().is_sign_negative());
+    // Where the operands are equal, `a` is the result, except that the constant may be the zero that wins.
+    let wins = value == 0.0 && (negative == (op == BinOp::Min));
+    Some(match op == BinOp::Max {
+        _ if value.is_nan() => return None,
+        true if wins => format!("{a} <= {literal} ? {literal} : {a}"),
+        true => format!("{literal} > {a} ? {literal} : {a}"),
+        false if wins => format!("{a} >= {literal} ? {literal} : {a}"),
+        false => format!("{literal} < {a} ? {literal} : {a}"),
+    })
+}
+
 /// A comparison; the result is 0 or 1.
 pub(crate) fn compare(op: CmpOp, dtype: DType, a: &str, b: &str) -> Option<String> {
     let sign = match op {
@@ -108,15 +122,19 @@ pub(crate) fn cast(h: &mut Helpers, from: DType, to: DType, a: &str) -> Option<S
             (DType::F32, _) => a.to_owned(),
             (DType::F64, _) => format!("{}({a})", h.odd()),
             // Exact in f32, or beyond the largest f16, where every rounding gives infinity.
-            (_, DType::F16) => format!("(f32){a}"),
-            (DType::I32 | DType::U32, _) => format!("{}((f64){a})", h.odd()),
-            (DType::I64 | DType::U64, _) => format!("{}({}({a}))", h.odd(), h.odd_int(from)),
-            _ => format!("(f32){a}"),
+            (_, DType::F16) => h.float(DType::F32, a),
+            (DType::I32 | DType::U32, _) => format!("{}({})", h.odd(), h.float(DType::F64, a)),
+            (DType::I64 | DType::U64, _) => {
+                let odd = format!("{}({a})", h.odd_int(from));
+                format!("{}({})", h.odd(), h.float(DType::F64, &odd))
+            }
+            _ => h.float(DType::F32, a),
         };
         return Some(format!("{}({x})", h.narrow_half(to)));
     }
     Some(match (from.is_float(), to) {
         (_, DType::Bool) => format!("{a} != 0"),
+        (false, DType::F32 | DType::F64) if from.is_int() => h.float(to, a),
         (true, DType::F32 | DType::F64) | (false, _) => format!("({t}){a}"),
         (true, _) => format!("{}({a})", h.saturate(from, to)),
     })
@@ -153,5 +171,5 @@ fn wide(dtype: DType, a: &str) -> String {
 }
 
 fn is_literal(a: &str) -> bool {
-    a.starts_with(|c: char| c.is_ascii_digit() || c == '(')
+    a.starts_with(|c: char| c.is_ascii_digit()) || a.starts_with("(-")
 }

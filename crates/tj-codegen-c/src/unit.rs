@@ -39,8 +39,10 @@ typedef struct {
 #define TJ_EXPORT __attribute__((visibility(\"default\")))
 #if defined(__clang__)
 #define TJ_LANES _Pragma(\"clang loop vectorize(assume_safety)\")
+#define TJ_ROLLED
 #else
 #define TJ_LANES _Pragma(\"GCC ivdep\")
+#define TJ_ROLLED _Pragma(\"GCC unroll 1\") /* unrolled early, it would not be vectorised */
 #endif
 ";
 

@@ -54,12 +54,14 @@ impl Emitter<'_> {
             }
             Op::Binary(op @ (BinOp::Shl | BinOp::Sar | BinOp::Shr), x, count) => {
                 let x = self.as_vectors(turn, c, x);
+                let known = self.kernel.constant(count);
                 let count = self.value(count);
-                vector::shift(&mut self.b, op, dtype, &x, count)
+                vector::shift(&mut self.b, op, dtype, &x, count, known)
             }
             Op::Binary(op, x, y) => {
+                let known = self.kernel.constant(y);
                 let [x, y] = [x, y].map(|v| self.as_vectors(turn, c, v));
-                vector::binary(&mut self.b, op, dtype, &x, &y)
+                vector::binary(&mut self.b, op, dtype, &x, &y, known)
             }
             Op::Compare(op, x, y) => {
                 let operands = self.kernel.dtype(x);
@@ -73,6 +75,15 @@ impl Emitter<'_> {
             Op::Fma(x, y, z) => {
                 let [x, y, z] = [x, y, z].map(|v| self.as_vectors(turn, c, v));
                 (0..x.len()).map(|i| self.b.ins().fma(x[i], y[i], z[i])).collect()
+            }
+            // A mask is not the bits of a bool.
+            Op::Bitcast(x) | Op::Cast(x) if self.kernel.dtype(x).is_bool() => {
+                let x = self.as_vectors(turn, c, x);
+                if dtype.is_bool() {
+                    x
+                } else {
+                    vector_convert::cast(&mut self.b, width, DType::Bool, dtype, &x)
+                }
             }
             Op::Cast(x) => {
                 let from = self.kernel.dtype(x);
@@ -184,7 +195,7 @@ impl Emitter<'_> {
     fn chunk_get(&mut self, turn: &Turn, c: usize, var: Var) -> Rep {
         let dtype = self.kernel.var(var).dtype;
         let vectors = turn.width.vectors(dtype);
-        match self.homes[var.index()].clone() {
+        match self.turn_home(turn, var) {
             VarHome::Scalar(_) => {
                 let values = turn.vars[c][&var].iter().map(|&v| self.b.use_var(v)).collect();
                 if vectors.is_some() { Rep::Vectors(values) } else { Rep::Each(values) }
@@ -219,7 +230,7 @@ impl Emitter<'_> {
             Some(_) => self.as_vectors(turn, c, value),
             None => self.as_each(turn, c, value),
         };
-        match self.homes[var.index()].clone() {
+        match self.turn_home(turn, var) {
             VarHome::Scalar(_) => {
                 let ty = if vectors.is_some() { vector_type(turn.width, dtype) } else { machine(dtype) };
                 let variables = turn.vars[c]
@@ -240,6 +251,14 @@ impl Emitter<'_> {
                     self.b.ins().store(memory.flags, x, address, first + ((l as i32) << memory.shift));
                 }
             }
+        }
+    }
+
+    /// Where a variable is during a turn.
+    fn turn_home(&self, turn: &Turn, var: Var) -> VarHome {
+        match self.homes[var.index()].clone() {
+            VarHome::Vectors { memory, .. } if turn.spilled => VarHome::Slot(memory),
+            home @ (VarHome::Scalar(_) | VarHome::Slot(_) | VarHome::Vectors { .. }) => home,
         }
     }
 

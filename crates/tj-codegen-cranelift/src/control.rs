@@ -31,7 +31,9 @@ impl Emitter<'_> {
         self.b.ins().jump(header, &[BlockArg::Value(lo)]);
         let i = self.b.append_block_param(header, types::I64);
         self.b.switch_to_block(header);
+        self.depth += 1;
         body(self, i);
+        self.depth -= 1;
         let next = self.b.ins().iadd_imm_s(i, step);
         let more = self.b.ins().icmp(IntCC::NotEqual, next, hi);
         self.b.ins().brif(more, header, &[BlockArg::Value(next)], after, &[]);
@@ -59,13 +61,13 @@ impl Emitter<'_> {
         let [header, inside, after] = [(); 3].map(|()| self.b.create_block());
         self.b.ins().jump(header, &[]);
         self.b.switch_to_block(header);
-        self.conditions += 1;
+        self.depth += 1;
         head(self);
         let cond = self.value(cond);
         self.b.ins().brif(cond, inside, &[], after, &[]);
         self.enter(inside);
         body(self);
-        self.conditions -= 1;
+        self.depth -= 1;
         self.b.ins().jump(header, &[]);
         self.b.seal_block(header);
         self.enter(after);
@@ -76,13 +78,13 @@ impl Emitter<'_> {
         let [yes, no, after] = [(); 3].map(|()| self.b.create_block());
         let cond = self.value(cond);
         self.b.ins().brif(cond, yes, &[], no, &[]);
-        self.conditions += 1;
+        self.depth += 1;
         self.enter(yes);
         then(self);
         self.b.ins().jump(after, &[]);
         self.enter(no);
         els(self);
-        self.conditions -= 1;
+        self.depth -= 1;
         self.b.ins().jump(after, &[]);
         self.enter(after);
     }

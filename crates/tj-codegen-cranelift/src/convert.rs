@@ -11,7 +11,7 @@ use cranelift_frontend::FunctionBuilder;
 use tj_kernel::CmpOp;
 use tj_tensor::{DType, Scalar};
 
-use crate::scalar::{bitcast, compare, constant};
+use crate::scalar::{bitcast, choose, compare, constant};
 use crate::types::machine;
 
 /// A total conversion.
@@ -251,11 +251,4 @@ fn shift_left(b: &mut FunctionBuilder, x: Value, by: i64) -> Value {
 fn shift_right(b: &mut FunctionBuilder, x: Value, by: i64) -> Value {
     let by = b.ins().iconst(types::I32, by);
     b.ins().ushr(x, by)
-}
-
-fn choose(b: &mut FunctionBuilder, c: Value, x: Value, y: Value) -> Value {
-    match b.func.dfg.value_type(x).is_vector() {
-        true => b.ins().bitselect(c, x, y),
-        false => b.ins().select(c, x, y),
-    }
 }

@@ -48,7 +48,7 @@ pub(crate) fn function(
         buffers: Vec::new(),
         values: vec![None; kernel.values.len()],
         pins: vec![0; kernel.values.len()],
-        conditions: 0,
+        depth: 0,
         homes: Vec::new(),
         args: params[0],
         task: (params[1], params[2]),
@@ -78,10 +78,10 @@ pub(crate) struct Emitter<'a> {
     pub(crate) homes: Vec<VarHome>,
     /// Which element of lane variables the iteration of a scalar lanes loop owns.
     pub(crate) element: Option<Machine>,
-    /// Under how many conditions each value is bound to stay.
+    /// How many loops and branches each value is bound to stay in.
     pub(crate) pins: Vec<u32>,
-    /// Conditions around the statement being emitted.
-    pub(crate) conditions: u32,
+    /// Loops and branches around the statement being emitted.
+    pub(crate) depth: u32,
     values: Vec<Option<Machine>>,
     task: (Machine, Machine),
     gemm: [Option<SigRef>; 2],
@@ -100,7 +100,7 @@ impl Emitter<'_> {
 
     /// Sets the variable of a loop, which stays where it is.
     pub(crate) fn set_loop_var(&mut self, var: Value, machine: Machine) {
-        self.pins[var.index()] = self.conditions;
+        self.pins[var.index()] = self.depth;
         self.set_value(var, machine);
     }
 
@@ -187,8 +187,7 @@ impl Emitter<'_> {
         match self.kernel.op(value) {
             Op::Unary(op, _) => scalar::unary(b, op, dtype, operands[0]),
             Op::Binary(op, _, y) => {
-                let known = if let Op::Const(c) = self.kernel.op(y) { Some(c) } else { None };
-                scalar::binary(b, op, dtype, operands[0], operands[1], known)
+                scalar::binary(b, op, dtype, operands[0], operands[1], self.kernel.constant(y))
             }
             Op::Compare(op, x, _) => scalar::compare(b, op, self.kernel.dtype(x), operands[0], operands[1]),
             Op::Select(..) => b.ins().select(operands[0], operands[1], operands[2]),

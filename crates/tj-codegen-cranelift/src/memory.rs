@@ -1,9 +1,10 @@
 //! Arguments, buffers and addresses.
 //!
 //! Every buffer is an alias region of its own, so that a store to one does not order loads from another. Loads from
-//! buffers that are never written say so (`readonly`), and where no condition guards them they may move
-//! (`can_move`): such loads are pure to Cranelift, which sinks them to their uses and hoists them out of loops.
-//! Without that all loads of a body come first, and the registers run out.
+//! buffers that are never written say so (`readonly`) and may move (`can_move`): such loads are pure to Cranelift, which
+//! sinks them to their uses. Without that all loads of a body come first, and the registers run out. A load must not
+//! leave its block, though, as the element may not exist if the block does not run; so only those may move
+//! that need something of their innermost loop or branch.
 
 use cranelift_codegen::ir::{AliasRegionData, InstBuilder, MemFlagsData, Type, Value as Machine};
 use tj_kernel::{Access, Buf, Op, Value};
@@ -82,21 +83,20 @@ impl Emitter<'_> {
         self.b.ins().iadd(memory.base, bytes)
     }
 
-    /// What Cranelift may assume of a load. It may move one that needs what its condition guards, or that has no
-    /// condition: elsewhere the element may not exist.
+    /// What Cranelift may assume of a load.
     pub(crate) fn load_flags(&self, buffer: Buf, index: Value) -> MemFlagsData {
         let flags = self.buffer(buffer).flags;
-        let bound = self.pins[index.index()] >= self.conditions;
+        let bound = self.pins[index.index()] >= self.depth;
         if flags.readonly() && bound { flags.with_can_move() } else { flags }
     }
 
-    /// Notes under how many conditions a value is bound to stay: those around the innermost thing it is made from
-    /// that does not move.
+    /// Notes how many loops and branches a value is bound to stay in: those around the innermost thing it is made
+    /// from that does not move.
     pub(crate) fn pin(&mut self, value: Value) {
         let op = self.kernel.op(value);
         let moves =
             op.is_pure() || matches!(op, Op::Load(buffer, i) if self.load_flags(buffer, i).can_move());
-        let mut pin = if moves { 0 } else { self.conditions };
+        let mut pin = if moves { 0 } else { self.depth };
         op.for_each_operand(|v| pin = pin.max(self.pins[v.index()]));
         self.pins[value.index()] = pin;
     }

@@ -32,7 +32,20 @@ pub fn define<M: Module>(module: &mut M, kernels: &[&Kernel]) -> Result<Vec<Func
 
 /// Kernels as an object file for the linker of this machine: position independent, one exported symbol a kernel.
 ///
-/// On machines without fused multiply-adds (or with [`Features::Baseline`](crate::Features)) it may need `fma` and `fmaf` of the C library.
+/// On machines without fused multiply-adds or SSE4.1 (and with [`Features::Baseline`](crate::Features)) it may need
+/// `fma`, `floor` and their f32 forms of the C library.
+///
+/// ```
+/// use tj_codegen_cranelift::{Options, emit_object};
+/// use tj_kernel::{Builder, Grid};
+///
+/// let grid = Grid { extent: 1.into(), multiple: 1, cost: 1.into() };
+/// let nothing = Builder::new("nothing", grid).finish();
+/// let bytes = emit_object(&[&nothing], "program", &Options::default())?;
+/// # #[cfg(target_os = "linux")]
+/// assert!(bytes.starts_with(b"\x7fELF"));
+/// # Ok::<(), tj_codegen_cranelift::Error>(())
+/// ```
 pub fn emit_object(kernels: &[&Kernel], name: &str, options: &Options) -> Result<Vec<u8>, Error> {
     let failed = |e: &dyn ToString| Error::Codegen { kernel: name.to_owned(), reason: e.to_string() };
     let builder =

@@ -65,8 +65,7 @@ pub(crate) fn binary(
         }
         BinOp::FloorDiv => floor_div(b, dtype, x, y, known),
         BinOp::Mod => modulo(b, dtype, x, y, known),
-        BinOp::Max if float => b.ins().fmax(x, y),
-        BinOp::Min if float => b.ins().fmin(x, y),
+        BinOp::Max | BinOp::Min if float => extremum(b, op, dtype, x, y, known),
         BinOp::Max if dtype.is_signed() => b.ins().smax(x, y),
         BinOp::Max => b.ins().umax(x, y),
         BinOp::Min if dtype.is_signed() => b.ins().smin(x, y),
@@ -77,6 +76,9 @@ pub(crate) fn binary(
         BinOp::Shl | BinOp::Shr => {
             let ty = machine(dtype);
             let shifted = if op == BinOp::Shl { b.ins().ishl(x, y) } else { b.ins().ushr(x, y) };
+            if known.is_some_and(|k| k.bits() < ty.bits() as u128) {
+                return shifted;
+            }
             // A negative count is a large unsigned one.
             let inside = b.ins().icmp_imm_u(IntCC::UnsignedLessThan, y, ty.bits() as i64);
             let zero = b.ins().iconst(ty, 0);
@@ -88,6 +90,61 @@ pub(crate) fn binary(
             b.ins().sshr(x, count)
         }
     }
+}
+
+/// The greater or lesser of two floats, for scalars and vectors. Cranelift's own operation is several times as long on
+/// x86, as it also makes every NaN quiet; ours need not, and its operands are often known.
+fn extremum(
+    b: &mut FunctionBuilder,
+    op: BinOp,
+    dtype: DType,
+    x: Value,
+    y: Value,
+    known: Option<Scalar>,
+) -> Value {
+    let max = op == BinOp::Max;
+    if let Some(limit) = known.map(Scalar::to_f64).filter(|limit| !limit.is_nan()) {
+        // `x` where it is NaN or an equal number; an equal zero must be the right one.
+        let zero_wins = limit == 0.0 && limit.is_sign_positive() == max;
+        let code = if zero_wins { CmpOp::Le } else { CmpOp::Lt };
+        let beyond = if max { compare(b, code, dtype, x, y) } else { compare(b, code, dtype, y, x) };
+        return choose(b, beyond, y, x);
+    }
+    if !cfg!(target_arch = "x86_64") {
+        return if max { b.ins().fmax(x, y) } else { b.ins().fmin(x, y) };
+    }
+    // Each order gives the second operand where the two are equal or unordered; together they have both.
+    let less = compare(b, CmpOp::Lt, dtype, x, y);
+    let greater = compare(b, CmpOp::Lt, dtype, y, x);
+    if !max {
+        let (first, second) = (choose(b, less, x, y), choose(b, greater, y, x));
+        return b.ins().bor(first, second);
+    }
+    let (first, second) = (choose(b, greater, x, y), choose(b, less, y, x));
+    let both = b.ins().band(first, second);
+    // A NaN and another number would lose bits.
+    let unordered = b.ins().fcmp(FloatCC::Unordered, x, y);
+    match b.func.dfg.value_type(unordered).is_vector() {
+        true => {
+            let ty = b.func.dfg.value_type(both);
+            let mask = bitcast(b, unordered, ty);
+            b.ins().bor(both, mask)
+        }
+        false => {
+            let nan = constant(b, Scalar::F64(f64::NAN).cast(dtype));
+            b.ins().select(unordered, nan, both)
+        }
+    }
+}
+
+/// `c ? x : y`; of vectors, lane by lane, with a mask.
+pub(crate) fn choose(b: &mut FunctionBuilder, c: Value, x: Value, y: Value) -> Value {
+    let ty = b.func.dfg.value_type(x);
+    if !ty.is_vector() {
+        return b.ins().select(c, x, y);
+    }
+    let mask = bitcast(b, c, ty);
+    b.ins().bitselect(mask, x, y)
 }
 
 /// The divisor without 0 and -1, which machines trap on, and where it was one of them.
@@ -180,26 +237,28 @@ fn extend_bool(b: &mut FunctionBuilder, x: Value, ty: Type) -> Value {
     if ty == types::I8 { x } else { b.ins().uextend(ty, x) }
 }
 
-/// A comparison, for scalars and vectors.
+/// A comparison, for scalars and vectors. Greater is less the other way round, so that a choice between the operands is
+/// one machine instruction.
 pub(crate) fn compare(b: &mut FunctionBuilder, op: CmpOp, dtype: DType, x: Value, y: Value) -> Value {
+    let (op, x, y) = match op {
+        CmpOp::Gt => (CmpOp::Lt, y, x),
+        CmpOp::Ge => (CmpOp::Le, y, x),
+        CmpOp::Eq | CmpOp::Ne | CmpOp::Lt | CmpOp::Le => (op, x, y),
+    };
     if dtype.is_float() {
         let code = match op {
             CmpOp::Eq => FloatCC::Equal,
             CmpOp::Ne => FloatCC::NotEqual,
-            CmpOp::Lt => FloatCC::LessThan,
-            CmpOp::Le => FloatCC::LessThanOrEqual,
-            CmpOp::Gt => FloatCC::GreaterThan,
-            CmpOp::Ge => FloatCC::GreaterThanOrEqual,
+            CmpOp::Lt | CmpOp::Gt => FloatCC::LessThan,
+            CmpOp::Le | CmpOp::Ge => FloatCC::LessThanOrEqual,
         };
         return b.ins().fcmp(code, x, y);
     }
     let signed = match op {
         CmpOp::Eq => IntCC::Equal,
         CmpOp::Ne => IntCC::NotEqual,
-        CmpOp::Lt => IntCC::SignedLessThan,
-        CmpOp::Le => IntCC::SignedLessThanOrEqual,
-        CmpOp::Gt => IntCC::SignedGreaterThan,
-        CmpOp::Ge => IntCC::SignedGreaterThanOrEqual,
+        CmpOp::Lt | CmpOp::Gt => IntCC::SignedLessThan,
+        CmpOp::Le | CmpOp::Ge => IntCC::SignedLessThanOrEqual,
     };
     b.ins().icmp(if dtype.is_signed() { signed } else { signed.unsigned() }, x, y)
 }

@@ -6,7 +6,8 @@
 //! uniform, so that they are emitted once, around the code of all chunks.
 //!
 //! What all lanes share, and affine values (at lane 0 of chunk 0), are emitted once, with chunk 0; an affine value of
-//! another lane is that plus a multiple of its stride. Iterations that do not fill a turn run in a scalar loop.
+//! another lane is that plus a multiple of its stride. Iterations that do not fill a turn run chunk by chunk, and those
+//! that do not fill a chunk one by one.
 
 use std::cell::RefCell;
 
@@ -33,10 +34,12 @@ pub(crate) struct Turn<'a> {
     pub(crate) vars: Vec<FxHashMap<Var, SmallVec<[Variable; 4]>>>,
     /// Element of lane variables in slots at lane 0 of chunk 0.
     pub(crate) element: Option<Machine>,
+    /// Whether all lane variables are in their slots.
+    pub(crate) spilled: bool,
 }
 
 impl Emitter<'_> {
-    /// Runs a lanes loop: whole turns as vectors, the rest one by one.
+    /// Runs a lanes loop: whole turns, then single chunks, then the rest one by one.
     pub(crate) fn lanes_loop(&mut self, var: Value, lo: Machine, hi: Machine, body: &Block) {
         let plan = self.plan;
         let lanes = plan.lanes(var);
@@ -44,32 +47,51 @@ impl Emitter<'_> {
             return self.scalar_lanes(lanes, lo, (lo, hi), body);
         };
         let chunks = plan.chunks(var);
-        let step = (width.lanes() * chunks) as i64;
         let runs = self.b.ins().icmp(IntCC::SignedLessThan, lo, hi);
         let distance = self.b.ins().isub(hi, lo);
         let zero = self.b.ins().iconst(types::I64, 0);
         let count = self.b.ins().select(runs, distance, zero);
-        let whole = self.b.ins().band_imm_s(count, -step);
-        let middle = self.b.ins().iadd(lo, whole);
-        let enter = self.b.ins().icmp_imm_s(IntCC::NotEqual, whole, 0);
-        self.rotated(enter, lo, middle, step, |e, i| {
-            let element = (!lanes.lane_vars.is_empty()).then(|| e.element_of(lanes, lo, i));
-            let (reps, vars) = (vec![FxHashMap::default(); chunks], vec![FxHashMap::default(); chunks]);
-            let mut turn = Turn { lanes, width, reps, vars, element };
-            e.set_loop_var(var, i);
-            e.turn_block(&mut turn, body);
-        });
-        let kept: SmallVec<[Var; 4]> =
-            lanes.lane_vars.iter().copied().filter(|&v| plan.kept(v).is_some()).collect();
-        if kept.is_empty() {
+        let middle = self.turns(lanes, width, chunks, lo, (lo, count), body);
+        let kept = lanes.lane_vars.iter().copied().filter(|&v| plan.kept(v).is_some());
+        let kept: SmallVec<[Var; 4]> = kept.collect();
+        if kept.is_empty() && chunks == 1 {
             return self.scalar_lanes(lanes, lo, (middle, hi), body);
         }
         let rest = self.b.ins().icmp(IntCC::SignedLessThan, middle, hi);
         self.only_if(rest, |e| {
             kept.iter().for_each(|&v| e.spill(v));
+            let middle = match chunks {
+                1 => middle,
+                _ => e.turns(lanes, width, 1, middle, (lo, count), body),
+            };
             e.scalar_lanes(lanes, lo, (middle, hi), body);
             kept.iter().for_each(|&v| e.reload(v));
         });
+    }
+
+    /// Runs turns of some chunks from iteration `from` on, as long as `count` iterations from `lo` on fill them. Gives
+    /// the iteration after the last. Turns that do not start at `lo` find lane variables in their slots.
+    fn turns(
+        &mut self,
+        lanes: &Lanes,
+        width: Width,
+        chunks: usize,
+        from: Machine,
+        (lo, count): (Machine, Machine),
+        body: &Block,
+    ) -> Machine {
+        let step = (width.lanes() * chunks) as i64;
+        let whole = self.b.ins().band_imm_s(count, -step);
+        let to = self.b.ins().iadd(lo, whole);
+        let enter = self.b.ins().icmp(IntCC::NotEqual, from, to);
+        self.rotated(enter, from, to, step, |e, i| {
+            let element = (!lanes.lane_vars.is_empty()).then(|| e.element_of(lanes, lo, i));
+            let (reps, vars) = (vec![FxHashMap::default(); chunks], vec![FxHashMap::default(); chunks]);
+            let mut turn = Turn { lanes, width, reps, vars, element, spilled: from != lo };
+            e.set_loop_var(lanes.var, i);
+            e.turn_block(&mut turn, body);
+        });
+        to
     }
 
     /// Runs the iterations `lo..hi` of a lanes loop one by one. `first` is the one that owns element 0.

@@ -164,7 +164,8 @@ impl Emitter<'_> {
         let vectorises = !matches!(op, BinOp::FloorDiv | BinOp::Mod | BinOp::Shl | BinOp::Sar | BinOp::Shr);
         while vectorises && vectors.len() > 1 {
             let upper: Vectors = vectors.drain(vectors.len() / 2..).collect();
-            vectors = vector::binary(&mut self.b, op, decl.dtype, &vectors, &upper).into_iter().collect();
+            vectors =
+                vector::binary(&mut self.b, op, decl.dtype, &vectors, &upper, None).into_iter().collect();
         }
         for &v in &vectors {
             let n = self.b.func.dfg.value_type(v).lane_count() as usize;

@@ -10,9 +10,9 @@ use cranelift_frontend::FunctionBuilder;
 use smallvec::{SmallVec, smallvec};
 use tj_kernel::lanes::Width;
 use tj_kernel::{BinOp, CmpOp, UnOp};
-use tj_tensor::DType;
+use tj_tensor::{DType, Scalar};
 
-use crate::scalar::{self, bitcast};
+use crate::scalar;
 use crate::types::{machine, mask_type, vector_type, width_of};
 
 /// The vectors of one value, those of the first lanes first.
@@ -87,13 +87,20 @@ pub(crate) fn unary(b: &mut FunctionBuilder, op: UnOp, dtype: DType, x: Value) -
     }
 }
 
-/// Two operands, vector by vector. Shifts have [`shift`].
-pub(crate) fn binary(b: &mut FunctionBuilder, op: BinOp, dtype: DType, x: &[Value], y: &[Value]) -> Vectors {
+/// Two operands, vector by vector; `known` is the second one if it is a constant. Shifts have [`shift`].
+pub(crate) fn binary(
+    b: &mut FunctionBuilder,
+    op: BinOp,
+    dtype: DType,
+    x: &[Value],
+    y: &[Value],
+    known: Option<Scalar>,
+) -> Vectors {
     let pairs = x.iter().zip(y);
     if op == BinOp::Mul && dtype.size() == 1 {
         return pairs.map(|(&x, &y)| multiply_bytes(b, x, y)).collect();
     }
-    pairs.map(|(&x, &y)| scalar::binary(b, op, dtype, x, y, None)).collect()
+    pairs.map(|(&x, &y)| scalar::binary(b, op, dtype, x, y, known)).collect()
 }
 
 /// Machines have no product of bytes.
@@ -104,8 +111,15 @@ fn multiply_bytes(b: &mut FunctionBuilder, x: Value, y: Value) -> Value {
     truncate(b, low, high)
 }
 
-/// A shift of all lanes by one count, of the same type as a lane.
-pub(crate) fn shift(b: &mut FunctionBuilder, op: BinOp, dtype: DType, x: &[Value], count: Value) -> Vectors {
+/// A shift of all lanes by one count, of the same type as a lane; `known` if it is a constant.
+pub(crate) fn shift(
+    b: &mut FunctionBuilder,
+    op: BinOp,
+    dtype: DType,
+    x: &[Value],
+    count: Value,
+    known: Option<Scalar>,
+) -> Vectors {
     let lane = machine(dtype);
     let bits = lane.bits() as i64;
     if op == BinOp::Sar {
@@ -113,14 +127,14 @@ pub(crate) fn shift(b: &mut FunctionBuilder, op: BinOp, dtype: DType, x: &[Value
         let count = b.ins().umin(count, last);
         return map(x, |x| b.ins().sshr(x, count));
     }
+    let shifted = map(x, |x| if op == BinOp::Shl { b.ins().ishl(x, count) } else { b.ins().ushr(x, count) });
+    if known.is_some_and(|k| k.bits() < bits as u128) {
+        return shifted;
+    }
     let inside = b.ins().icmp_imm_u(IntCC::UnsignedLessThan, count, bits);
     let inside = b.ins().bmask(lane, inside);
-    map(x, |x| {
-        let shifted = if op == BinOp::Shl { b.ins().ishl(x, count) } else { b.ins().ushr(x, count) };
-        let ty = b.func.dfg.value_type(x);
-        let mask = b.ins().splat(ty, inside);
-        b.ins().band(shifted, mask)
-    })
+    let mask = b.ins().splat(mask_type(width_of(lane)), inside);
+    map(&shifted, |x| b.ins().band(x, mask))
 }
 
 /// A comparison; the result is a mask of the loop's width.
@@ -140,9 +154,8 @@ pub(crate) fn compare(
 pub(crate) fn select(b: &mut FunctionBuilder, c: &[Value], x: &[Value], y: &[Value]) -> Vectors {
     let ty = b.func.dfg.value_type(x[0]);
     let masks = widen_mask(b, width_of(ty), c.into());
-    let masks = masks.into_iter().map(|m| bitcast(b, m, ty)).collect::<Vectors>();
     let operands = masks.iter().zip(x.iter().zip(y));
-    operands.map(|(&m, (&x, &y))| b.ins().bitselect(m, x, y)).collect()
+    operands.map(|(&m, (&x, &y))| scalar::choose(b, m, x, y)).collect()
 }
 
 /// A mask for elements of a width that is not narrower.

@@ -472,6 +472,46 @@ fn merge_of_sorted_lists() {
     check(cases);
 }
 
+/// A load whose index needs no loop, in a loop that does not run, of a buffer that has nothing.
+#[test]
+fn loads_stay_in_loops() {
+    let kernel: Kernel = "
+        kernel empty(grid 8 cut 1 cost 1) {
+          symbol n in 0..=9
+          buffer @0 x: f32[n] read
+          buffer @1 out: f32[8] write
+          size #0 = n
+          task %0..%1
+          %0: i64 = task lo
+          %1: i64 = task hi
+          %2: i64 = size #0
+          %3: i64 = const 0i64
+          %4: i64 = const 1099511627776i64
+          %5: i64 = mul %2, %4
+          %6: i64 = sub %4, %5
+          %7: f32 = const 1.5f32
+          for lanes(32) %8 in %0..%1 {
+            var $0: f32 = %7
+            for %9 in %3..%2 {
+              %10: f32 = load @0[%6]
+              %11: f32 = get $0
+              %12: f32 = add %10, %11
+              $0 = %12
+            }
+            %13: f32 = get $0
+            store @1[%8] = %13
+          }
+        }"
+    .parse()
+    .unwrap();
+    let case = |n: i64| Case {
+        sizes: vec![n],
+        ..Case::new(kernel.clone(), vec![numbers(DType::F32, n as usize), zeroed(DType::F32, 8)], 0..8)
+    };
+    // With one element the index is 0.
+    check(vec![case(0), case(1)]);
+}
+
 /// What a condition guards does not exist without it, so that no load may leave its branch.
 #[test]
 fn guarded_loads_stay() {

@@ -6,29 +6,11 @@ use common::{Case, buffer, check, elementwise, special};
 use tj_kernel::{BinOp, Builder, CmpOp, LoopKind, UnOp, Value, arith};
 use tj_tensor::{DType, Scalar};
 
-const UNARY: [UnOp; 5] = [UnOp::Neg, UnOp::Abs, UnOp::Sqrt, UnOp::Floor, UnOp::Not];
-const BINARY: [BinOp; 14] = [
-    BinOp::Add,
-    BinOp::Sub,
-    BinOp::Mul,
-    BinOp::Div,
-    BinOp::FloorDiv,
-    BinOp::Mod,
-    BinOp::Max,
-    BinOp::Min,
-    BinOp::And,
-    BinOp::Or,
-    BinOp::Xor,
-    BinOp::Shl,
-    BinOp::Sar,
-    BinOp::Shr,
-];
-const COMPARE: [CmpOp; 6] = [CmpOp::Eq, CmpOp::Ne, CmpOp::Lt, CmpOp::Le, CmpOp::Gt, CmpOp::Ge];
-
 /// All tuples of special values, in a serial loop and in a lanes loop.
 fn cases(ins: &[DType], out: DType, f: impl Fn(&mut Builder, &[Value]) -> Value) -> Vec<Case> {
     let lists: Vec<Vec<Scalar>> = ins.iter().map(|&d| special(d)).collect();
-    let n: usize = lists.iter().map(Vec::len).product();
+    // Enough for vectors of bytes.
+    let n: usize = lists.iter().map(Vec::len).product::<usize>().max(70);
     let mut stride = 1;
     let mut buffers = Vec::new();
     for (list, &dtype) in lists.iter().zip(ins) {
@@ -47,7 +29,7 @@ fn types() -> impl Iterator<Item = DType> {
 #[test]
 fn unary() {
     for dtype in types() {
-        let ops = UNARY.into_iter().filter(|&op| arith::unary(op, dtype).is_some());
+        let ops = UnOp::ALL.into_iter().filter(|&op| arith::unary(op, dtype).is_some());
         check(ops.flat_map(|op| cases(&[dtype], dtype, |b, x| b.unary(op, x[0]))).collect());
     }
 }
@@ -55,16 +37,16 @@ fn unary() {
 #[test]
 fn binary() {
     for dtype in types() {
-        let ops = BINARY.into_iter().filter(|&op| arith::binary(op, dtype).is_some());
+        let ops = BinOp::ALL.into_iter().filter(|&op| arith::binary(op, dtype).is_some());
         check(ops.flat_map(|op| cases(&[dtype, dtype], dtype, |b, x| b.binary(op, x[0], x[1]))).collect());
     }
 }
 
-/// Division by a known number has its own code, and so have shifts of all lanes by one count.
+/// Division by a known number has its own code, and so have shifts of all lanes by one count, and limits.
 #[test]
 fn binary_with_a_constant() {
-    for dtype in types().filter(|d| d.is_int()) {
-        let ops = [BinOp::FloorDiv, BinOp::Mod, BinOp::Shl, BinOp::Sar, BinOp::Shr];
+    for dtype in types().filter(|d| !d.is_bool()) {
+        let ops = [BinOp::FloorDiv, BinOp::Mod, BinOp::Shl, BinOp::Sar, BinOp::Shr, BinOp::Max, BinOp::Min];
         let ops = ops.into_iter().filter(|&op| arith::binary(op, dtype).is_some());
         let constants = special(dtype);
         let both = ops.flat_map(|op| constants.iter().map(move |&c| (op, c)));
@@ -83,7 +65,7 @@ fn binary_with_a_constant() {
 #[test]
 fn compare_and_select() {
     for dtype in types() {
-        let ops = COMPARE.into_iter().filter(|&op| arith::compare(op, dtype).is_some());
+        let ops = CmpOp::ALL.into_iter().filter(|&op| arith::compare(op, dtype).is_some());
         let mut all = Vec::new();
         for op in ops {
             all.extend(cases(&[dtype, dtype], DType::Bool, |b, x| b.compare(op, x[0], x[1])));

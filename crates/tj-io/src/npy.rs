@@ -130,8 +130,14 @@ fn count(dtype: DType, shape: &[usize]) -> Result<usize, TensorError> {
 
 /// Reverses the bytes of every number; a complex element is two numbers.
 fn swap(dtype: DType, bytes: &mut [u8]) {
-    let size = if dtype.is_complex() { dtype.size() / 2 } else { dtype.size() };
-    for number in bytes.chunks_exact_mut(size) {
-        number.reverse();
+    // Sizes known to the compiler make this a vector shuffle.
+    fn swap_each<const N: usize>(bytes: &mut [u8]) {
+        bytes.as_chunks_mut::<N>().0.iter_mut().for_each(|number| number.reverse());
+    }
+    match if dtype.is_complex() { dtype.size() / 2 } else { dtype.size() } {
+        2 => swap_each::<2>(bytes),
+        4 => swap_each::<4>(bytes),
+        8 => swap_each::<8>(bytes),
+        _ => {}
     }
 }

@@ -39,7 +39,7 @@
 //! `known_eq`, `known_le` and their kin answer `Some` only from these arguments, each of which holds for every
 //! assignment within bounds: the difference is a constant; its interval, computed with outward rounding from the
 //! bounds of its symbols, excludes 0; its coefficients have a common divisor that its constant lacks; or it stays
-//! non-negative after replacing atoms by something never greater (`facts.rs` lists the replacements). Anything else,
+//! non-negative after replacing atoms by something never greater (`prove.rs` lists the replacements). Anything else,
 //! overflow during a proof and an exhausted proof budget included, is `None`.
 //!
 //! # Cost
@@ -53,14 +53,15 @@ mod eval;
 mod facts;
 mod interval;
 mod opaque;
-mod parts;
 mod poly;
+mod prove;
 mod query;
 mod ranges;
 mod rules;
 mod simplify;
 mod symbol;
 mod text;
+mod view;
 
 use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
@@ -68,9 +69,9 @@ use std::ops::RangeBounds;
 use std::sync::Arc;
 
 pub use error::DimError;
-pub use parts::{Factor, Part};
 pub use ranges::Ranges;
 pub use symbol::{MAX_SIZE, Symbol, SymbolKind};
+pub use view::{Factor, Summand};
 
 use facts::Facts;
 use interval::Interval;

@@ -38,6 +38,24 @@ pub enum Op {
     Log,
     /// Hyperbolic tangent.
     Tanh,
+    /// 2 to a power.
+    Exp2,
+    /// `exp(x) - 1`, accurate near 0.
+    Expm1,
+    /// `log(1 + x)`, accurate near 0.
+    Log1p,
+    /// Logarithm to base 2.
+    Log2,
+    /// Logarithm to base 10.
+    Log10,
+    /// Sine of an angle in radians.
+    Sin,
+    /// Cosine of an angle in radians.
+    Cos,
+    /// `1 / (1 + exp(-x))`.
+    Sigmoid,
+    /// The error function.
+    Erf,
     /// Greater of two; NaN if either is.
     Maximum,
     /// Lesser of two; NaN if either is.
@@ -305,6 +323,15 @@ pub const TABLE: &[OpInfo] = &[
     row(Op::Exp, "exp", 1, Float, 12, NO_ALGEBRA),
     row(Op::Log, "log", 1, Float, 12, NO_ALGEBRA),
     row(Op::Tanh, "tanh", 1, Float, 16, NO_ALGEBRA),
+    row(Op::Exp2, "exp2", 1, Float, 12, NO_ALGEBRA),
+    row(Op::Expm1, "expm1", 1, Float, 14, NO_ALGEBRA),
+    row(Op::Log1p, "log1p", 1, Float, 14, NO_ALGEBRA),
+    row(Op::Log2, "log2", 1, Float, 14, NO_ALGEBRA),
+    row(Op::Log10, "log10", 1, Float, 14, NO_ALGEBRA),
+    row(Op::Sin, "sin", 1, Float, 40, NO_ALGEBRA),
+    row(Op::Cos, "cos", 1, Float, 40, NO_ALGEBRA),
+    row(Op::Sigmoid, "sigmoid", 1, Float, 14, NO_ALGEBRA),
+    row(Op::Erf, "erf", 1, Float, 20, NO_ALGEBRA),
     row(Op::Maximum, "maximum", 2, Same, 3, MAX),
     row(Op::Minimum, "minimum", 2, Same, 3, MIN),
     row(Op::Fmax, "fmax", 2, Same, 5, NAN_IGNORING),

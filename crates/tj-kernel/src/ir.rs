@@ -297,6 +297,11 @@ impl Kernel {
         self.values[value.index()].1
     }
 
+    /// The number that `value` is, if it is a constant.
+    pub fn constant(&self, value: Value) -> Option<Scalar> {
+        if let Op::Const(scalar) = self.op(value) { Some(scalar) } else { None }
+    }
+
     /// The declaration of `var`.
     pub fn var(&self, var: Var) -> VarDecl {
         self.vars[var.index()]

@@ -21,7 +21,7 @@ mod forms;
 use std::fmt;
 
 use rustc_hash::FxHashMap;
-use tj_tensor::DType;
+use tj_tensor::{DType, Scalar};
 
 use crate::ir::{BinOp, Block, Kernel, LoopKind, Op, Stmt, Value, Var};
 
@@ -327,7 +327,7 @@ impl Walk<'_> {
 
     /// Arithmetic on `i64` wraps, and so do strides; the rules hold for all values.
     fn affine(&self, op: BinOp, a: Value, b: Value) -> Shape {
-        let constant = |v: Value| if let Op::Const(c) = self.kernel.op(v) { Some(c.to_i64()) } else { None };
+        let constant = |v: Value| self.kernel.constant(v).map(Scalar::to_i64);
         let scale = |s: Stride, by: Value| match (constant(by), s.by) {
             (Some(c), _) => step(s.factor.wrapping_mul(c), s.by),
             (None, None) => step(s.factor, Some(by)),
@@ -358,3 +358,6 @@ fn step(factor: i64, by: Option<Value>) -> Shape {
 fn meet(a: Shape, b: Shape) -> Shape {
     if a == b { a } else { Shape::Varying }
 }
+
+#[cfg(test)]
+mod tests;

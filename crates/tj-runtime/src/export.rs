@@ -7,7 +7,7 @@
 
 use std::fmt::Write as _;
 
-use tj_ir::dim::{Factor, Part};
+use tj_ir::dim::{Factor, Summand};
 use tj_ir::expr::Source;
 use tj_ir::{Condition, Dim};
 use tj_tensor::DType;
@@ -50,12 +50,13 @@ pub(crate) fn header(program: &Program, name: &str, outputs: &[&str]) -> String 
 
 /// A size as a C expression over `s`. Opaque operations nest no deeper than `Dim` allows.
 fn c_size(dim: &Dim) -> String {
-    let parts: Vec<String> = dim.parts().iter().map(c_part).collect();
+    let summands = dim.summands().unwrap_or_default();
+    let parts: Vec<String> = summands.iter().map(c_summand).collect();
     if parts.is_empty() { "0".to_string() } else { format!("({})", parts.join(" + ")) }
 }
 
-fn c_part(part: &Part) -> String {
-    let mut text = format!("INT64_C({})", part.coefficient);
+fn c_summand(part: &Summand<'_>) -> String {
+    let mut text = format!("INT64_C({})", part.coeff);
     for (factor, power) in &part.factors {
         let factor = match factor {
             Factor::Symbol(symbol) => format!("s->{symbol}"),

@@ -71,6 +71,20 @@ fn matmul_chain_with_epilogue_and_sum() {
     assert!(text.contains("gemm"), "{text}");
 }
 
+/// More rows than a panel holds, so that what follows a contraction runs panel by panel.
+#[test]
+fn panels_of_rows() {
+    let n = Dim::new("N", 0..=4096).unwrap();
+    let x = input("x", DType::F32, [n, 3.into()]).unwrap();
+    let w = input("w", DType::F32, [3.into(), 5.into()]).unwrap();
+    let y = (x.matmul(&w) * 2.5).relu().sum(1);
+    let w = random(&[3, 5], 2);
+    for rows in [127, 128, 129, 300] {
+        let x = random(&[rows, 3], 1);
+        assert_eq!(check(std::slice::from_ref(&y), &[("x", &x), ("w", &w)])[0].shape(), [rows]);
+    }
+}
+
 #[test]
 fn softmax_and_layernorm_are_row_programs() {
     let (r, c) = (Dim::new("R", ..).unwrap(), Dim::new("C", ..).unwrap());

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use ndarray::{Array, ArrayD, ArrayViewD, Axis as NdAxis, Dimension, IxDyn, ShapeBuilder};
 
-use crate::tensor::{Axis, List, row_major_axes, wide_count};
+use crate::shape::{Axis, List, row_major_axes, wide_count};
 use crate::{Buffer, Element, Tensor, TensorError};
 
 /// Takes the array's memory.

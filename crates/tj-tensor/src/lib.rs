@@ -4,7 +4,7 @@
 //! O(1) views over shared storage. It must never know of expressions: nothing here is lazy or symbolic.
 //!
 //! In reading order: [`dtype`](DType), [`scalar`](Scalar), [`element`](Element) (what the two have to do with Rust
-//! types, and every cast), [`format`](Format), [`buffer`](Buffer), [`tensor`](Tensor) with `view`, `read` and
+//! types, and every cast), [`format`](Format), [`buffer`](Buffer), [`tensor`](Tensor) with `shape`, `view`, `read` and
 //! `walk`, `print`, `interop` with ndarray behind the feature of that name, and [`error`](TensorError).
 
 //! ```
@@ -28,6 +28,7 @@ mod buffer;
 
 mod print;
 mod read;
+mod shape;
 mod tensor;
 mod view;
 mod walk;

@@ -1,7 +1,7 @@
 //! Reading elements, copying and comparing.
 
 use crate::element::private::Raw;
-use crate::tensor::{Axis, checked_count, row_major_axes};
+use crate::shape::{Axis, checked_count, row_major_axes};
 use crate::walk::{Positions, copy_strided, for_each_run, strided};
 use crate::{Buffer, DType, Element, Scalar, Tensor, TensorError, with_dtype};
 

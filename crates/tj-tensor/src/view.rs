@@ -6,7 +6,7 @@
 
 use smallvec::SmallVec;
 
-use crate::tensor::{Axis, List, check_extent, row_major_axes, wide_count};
+use crate::shape::{Axis, List, check_extent, row_major_axes, wide_count};
 use crate::{Level, Tensor, TensorError};
 
 /// Which coordinates of a dimension to keep, as Python's `start:stop:step`: negative bounds count from the end,

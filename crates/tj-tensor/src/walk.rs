@@ -6,7 +6,7 @@
 //! A transposed layout has long jumps within its runs, and would use one element of every cache line it loads. Such
 //! copies go in *strips*: [`STRIP`] neighbours of the dimension with the shortest jumps at a time.
 
-use crate::tensor::{Axis, List, row_major_axes};
+use crate::shape::{Axis, List, row_major_axes};
 
 /// Writes go to this many rows at once. More would use more of each loaded line, but rows a power of two apart
 /// compete for the eight or more ways of one set of the first-level cache.

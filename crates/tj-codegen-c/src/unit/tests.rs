@@ -3,7 +3,7 @@ use tj_ir::dim::Dim;
 use tj_kernel::{Access, BinOp, Builder, Gemm, Grid, Kernel, LoopKind, Matrix, UnOp};
 use tj_tensor::{DType, Scalar};
 
-use crate::{CodegenError, emit};
+use crate::{CodegenError, emit, emit_header};
 
 fn grid(extent: i64) -> Grid {
     Grid { extent: Dim::from(extent), multiple: 1, cost: Dim::from(1) }
@@ -99,19 +99,6 @@ fn texts() {
     check(
         &[&elementwise()],
         expect![[r#"
-            static inline u32 tj_bits_f32_u32(f32 x) {
-              union { f32 from; u32 to; } u = { x };
-              return u.to;
-            }
-            static inline f32 tj_bits_u32_f32(u32 x) {
-              union { u32 from; f32 to; } u = { x };
-              return u.to;
-            }
-            static inline f32 tj_max_f32(f32 a, f32 b) {
-              const f32 m = a > b ? a : b;
-              const f32 e = a == b ? tj_bits_u32_f32(tj_bits_f32_u32(a) & tj_bits_f32_u32(b)) : m;
-              return a != a ? a : e;
-            }
             static inline f32 tj_floor_f32(f32 x) {
             #if defined(__SSE4_1__) || defined(__aarch64__)
               return __builtin_floorf(x);
@@ -139,7 +126,7 @@ fn texts() {
               for (i64 v4 = v0; v4 < v1; ++v4) {
                 const f32 v5 = b0[v4];
                 const f32 v6 = v5 * 0.5f;
-                const f32 v7 = tj_max_f32(v6, (-1.0f));
+                const f32 v7 = (-1.0f) > v6 ? (-1.0f) : v6;
                 const f32 v8 = tj_floor_f32(v7);
                 const i32 v9 = tj_i32_f32(v8);
                 b1[v4] = v9;
@@ -166,35 +153,108 @@ fn texts() {
                 for (i64 lane = 0; lane < 32; ++lane) x0[lane] = 0.0f;
                 const i64 v5 = v4 * 100;
                 const i64 v6 = v5 + 100;
-                i64 c7 = v5;
-                for (; c7 < v6 && v6 - c7 >= 32; c7 += 32) {
+                i64 v7 = v5;
+                for (; v7 < v6 && v6 - v7 >= 32; v7 += 32) {
                   TJ_LANES
                   for (i64 lane = 0; lane < 32; ++lane) {
-                    const i64 v7 = c7 + lane;
-                    const f32 v8 = b0[v7];
+                    const f32 v8 = b0[v7 + lane];
                     const f32 v9 = x0[lane];
                     const f32 v10 = v9 + v8;
                     x0[lane] = v10;
                   }
                 }
-                for (i64 lane = 0; lane < v6 - c7; ++lane) {
-                  const i64 v7 = c7 + lane;
-                  const f32 v8 = b0[v7];
-                  const f32 v9 = x0[lane];
-                  const f32 v10 = v9 + v8;
-                  x0[lane] = v10;
+                if (v7 < v6) {
+                  const i64 rest = v6 - v7;
+                  TJ_LANES
+                  for (i64 lane = 0; lane < rest; ++lane) {
+                    const f32 v8 = b0[v7 + lane];
+                    const f32 v9 = x0[lane];
+                    const f32 v10 = v9 + v8;
+                    x0[lane] = v10;
+                  }
                 }
-                _Alignas(64) f32 f11[32];
-                for (i64 lane = 0; lane < 32; ++lane) f11[lane] = x0[lane];
-                for (i64 half = 32 / 2; half > 0; half /= 2) {
-                  for (i64 lane = 0; lane < half; ++lane) f11[lane] = f11[lane] + f11[lane + half];
-                }
-                const f32 v11 = f11[0];
+                _Alignas(64) f32 fold11[32];
+                TJ_ROLLED
+                for (i64 lane = 0; lane < 16; ++lane) fold11[lane] = x0[lane] + x0[lane + 16];
+                TJ_ROLLED
+                for (i64 lane = 0; lane < 8; ++lane) fold11[lane] = fold11[lane] + fold11[lane + 8];
+                TJ_ROLLED
+                for (i64 lane = 0; lane < 4; ++lane) fold11[lane] = fold11[lane] + fold11[lane + 4];
+                TJ_ROLLED
+                for (i64 lane = 0; lane < 2; ++lane) fold11[lane] = fold11[lane] + fold11[lane + 2];
+                TJ_ROLLED
+                for (i64 lane = 0; lane < 1; ++lane) fold11[lane] = fold11[lane] + fold11[lane + 1];
+                const f32 v11 = fold11[0];
                 b1[v4] = v11;
               }
               return 0;
             }
         "#]],
+    );
+    check(
+        &[&column_sum()],
+        expect![[r#"
+
+        /* column_sum; tasks: 100
+           b0: x, 1000 x f32, read
+           b1: y, 100 x f32, written
+        */
+        TJ_EXPORT i32 column_sum(const tj_args *args, i64 task_lo, i64 task_hi) {
+          const f32 *restrict b0 = args->buffers[0];
+          f32 *restrict b1 = args->buffers[1];
+          const i64 v0 = task_lo;
+          const i64 v1 = task_hi;
+          i64 v6 = v0;
+          for (; v6 < v1 && v1 - v6 >= 32; v6 += 32) {
+            _Alignas(64) f32 x0[32];
+            TJ_LANES
+            for (i64 lane = 0; lane < 32; ++lane) {
+              x0[lane] = 0.0f;
+            }
+            for (i64 v7 = 0; v7 < 10; ++v7) {
+              const i64 v8 = v7 * 100;
+              const i64 v9 = v8 + v6;
+              TJ_LANES
+              for (i64 lane = 0; lane < 32; ++lane) {
+                const f32 v10 = b0[v9 + lane];
+                const f32 v11 = x0[lane];
+                const f32 v12 = v11 + v10;
+                x0[lane] = v12;
+              }
+            }
+            TJ_LANES
+            for (i64 lane = 0; lane < 32; ++lane) {
+              const f32 v13 = x0[lane];
+              b1[v6 + lane] = v13;
+            }
+          }
+          if (v6 < v1) {
+            const i64 rest = v1 - v6;
+            _Alignas(64) f32 x0[32];
+            TJ_LANES
+            for (i64 lane = 0; lane < rest; ++lane) {
+              x0[lane] = 0.0f;
+            }
+            for (i64 v7 = 0; v7 < 10; ++v7) {
+              const i64 v8 = v7 * 100;
+              const i64 v9 = v8 + v6;
+              TJ_LANES
+              for (i64 lane = 0; lane < rest; ++lane) {
+                const f32 v10 = b0[v9 + lane];
+                const f32 v11 = x0[lane];
+                const f32 v12 = v11 + v10;
+                x0[lane] = v12;
+              }
+            }
+            TJ_LANES
+            for (i64 lane = 0; lane < rest; ++lane) {
+              const f32 v13 = x0[lane];
+              b1[v6 + lane] = v13;
+            }
+          }
+          return 0;
+        }
+    "#]],
     );
     check(
         &[&control()],
@@ -260,6 +320,59 @@ fn texts() {
             }
         "#]],
     );
+}
+
+/// Column sums: control flow inside lanes.
+fn column_sum() -> Kernel {
+    let mut b = Builder::new("column_sum", grid(100));
+    let x = b.buffer("x", DType::F32, Dim::from(1000), Access::Read);
+    let y = b.buffer("y", DType::F32, Dim::from(100), Access::Write);
+    let (lo, hi) = b.task();
+    let (zero, m, n, first) = (b.int(0), b.int(10), b.int(100), b.constant(Scalar::F32(0.0)));
+    b.for_loop(LoopKind::Lanes(32), lo, hi, |b, j| {
+        let acc = b.declare(first);
+        b.for_loop(LoopKind::Serial, zero, m, |b, i| {
+            let row = b.binary(BinOp::Mul, i, n);
+            let at = b.binary(BinOp::Add, row, j);
+            let x = b.load(x, at);
+            let old = b.get(acc);
+            let new = b.binary(BinOp::Add, old, x);
+            b.set(acc, new);
+        });
+        let sum = b.get(acc);
+        b.store(y, j, sum);
+    });
+    b.finish()
+}
+
+#[test]
+fn a_header() {
+    let header = emit_header("rows", &[&row_sum(), &gemm()]).unwrap();
+    let (_, ours) = header.split_once("#endif\n\n").unwrap();
+    expect![[r##"
+        #ifdef __cplusplus
+        extern "C" {
+        #endif
+
+        /* Tasks: 0 to 10; any sub-range, each task once. Returns 0.
+           buffers[0]: x, 1000 x f32, read
+           buffers[1]: y, 10 x f32, written
+           No two buffers overlap. */
+        int32_t row_sum(const tj_args *args, int64_t task_lo, int64_t task_hi);
+
+        /* Tasks: 0 to 1; any sub-range, each task once. Returns 0.
+           buffers[0]: a, 16 x f64, read
+           buffers[1]: b, 16 x f64, read
+           buffers[2]: c, 16 x f64, written
+           No two buffers overlap. */
+        int32_t contract(const tj_args *args, int64_t task_lo, int64_t task_hi);
+
+        #ifdef __cplusplus
+        }
+        #endif
+        #endif
+    "##]]
+    .assert_eq(ours);
 }
 
 #[test]

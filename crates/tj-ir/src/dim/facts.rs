@@ -1,34 +1,18 @@
-//! What is known about atoms, and proofs that an expression is not negative.
+//! What is known about atoms.
 //!
 //! Two kinds of knowledge: an interval for every atom, and a symbolic range for every loop index. Ranges are taken from
 //! a [`Ranges`] only for indices that occur in the expression at hand, and from the ends of those; an expression has no
 //! meaning unless its indices have values, so each such range is not empty. That in turn raises bounds: from
-//! `0 <= j <= M - 1` follows `M >= 1`.
-//!
-//! # Proofs
-//!
-//! `ge_zero(e)` replaces parts of `e` by something never greater until an interval settles it:
-//!
-//! 1. a polynomial in symbols with `lo <= s` is one in `s - lo >= 0`, where more coefficients show their sign;
-//! 2. with `q >= 1`: `q*floordiv(p, q)` lies in `p - q + 1 ..= p`, and `modulo(p, q)` in `0 ..= q - 1`;
-//! 3. `min(a, b)` is at most `a` and at most `b`, `max(a, b)` at least each; where the other direction is needed, both
-//!    arguments must do;
-//! 4. a loop index becomes the end of its range that the sign of its coefficient asks for.
-//!
-//! Each step spends fuel; without fuel the answer is "not proved".
+//! `0 <= j <= M - 1` follows `M >= 1`. `prove.rs` draws the conclusions.
 
-use std::cell::{Cell, RefCell};
-use std::sync::Arc;
+use std::cell::RefCell;
 
 use rustc_hash::FxHashMap;
 
 use super::interval::Interval;
-use super::opaque::{Opaque, OpaqueKind};
-use super::poly::{Atom, Mono, Sum, Term};
+use super::poly::{Atom, Mono, Term};
+use super::prove::{self, Side};
 use super::{Dim, Ranges, Repr, Symbol};
-
-/// Steps one proof may take. Proofs about shapes take fewer than ten.
-const FUEL: u32 = 100;
 
 /// Indices whose ranges one proof looks at; deeper loop nests lose precision only.
 const MAX_INDICES: usize = 32;
@@ -42,22 +26,6 @@ pub(super) struct Facts {
     intervals: Vec<(Atom, Interval)>,
     /// Answers of `ge_zero`; the same few questions come up at every level of an expression.
     proofs: RefCell<FxHashMap<Dim, bool>>,
-}
-
-/// Which end of a range.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Side {
-    Lower,
-    Upper,
-}
-
-impl Side {
-    fn flip(self) -> Side {
-        match self {
-            Side::Lower => Side::Upper,
-            Side::Upper => Side::Lower,
-        }
-    }
 }
 
 impl Facts {
@@ -194,7 +162,7 @@ impl Facts {
         if let Some(proved) = self.proofs.borrow().get(dim) {
             return *proved;
         }
-        let proved = Prover { facts: self, fuel: Cell::new(FUEL) }.ge_zero(dim);
+        let proved = prove::ge_zero(self, dim);
         self.proofs.borrow_mut().insert(dim.clone(), proved);
         proved
     }
@@ -204,7 +172,14 @@ impl Facts {
         self.interval(dim).lo >= 1 || (!self.interval_is_exact(dim) && self.ge_zero(&(dim - 1)))
     }
 
-    /// Whether no argument of the module docs can improve on the interval: each symbol reaches both of its bounds,
+    /// The range of a loop index.
+    pub fn range_of(&self, atom: &Atom) -> Option<(&Dim, &Dim)> {
+        let Atom::Symbol(symbol) = atom else { return None };
+        let number = symbol.as_index()?;
+        self.indices.iter().find(|(known, _, _)| *known == number).map(|(_, lo, hi)| (lo, hi))
+    }
+
+    /// Whether no argument of `prove.rs` can improve on the interval: each symbol reaches both of its bounds,
     /// independently of the others.
     fn interval_is_exact(&self, dim: &Dim) -> bool {
         let linear = dim.terms().first().is_none_or(|term| term.mono.degree() <= 1);
@@ -217,11 +192,11 @@ impl Facts {
 
     /// An expression without loop indices that is never above (below) `dim`.
     pub fn bound(&self, dim: &Dim, side: Side) -> Option<Dim> {
-        Prover { facts: self, fuel: Cell::new(FUEL) }.bound(dim, side)
+        prove::bound(self, dim, side)
     }
 
-    /// A lower bound by intervals; argument 1 of the module docs.
-    fn lower_bound(&self, dim: &Dim) -> i128 {
+    /// A lower bound by intervals, also those of the polynomial in `atom - lo >= 0` for each atom.
+    pub fn lower_bound(&self, dim: &Dim) -> i128 {
         let plain = self.interval(dim).lo;
         let terms = dim.terms();
         let degree = terms.first().map_or(0, |term| term.mono.degree());
@@ -253,153 +228,6 @@ impl Facts {
     }
 }
 
-struct Prover<'a> {
-    facts: &'a Facts,
-    fuel: Cell<u32>,
-}
-
-impl Prover<'_> {
-    fn burn(&self) -> bool {
-        let left = self.fuel.get();
-        self.fuel.set(left.saturating_sub(1));
-        left > 0
-    }
-
-    fn ge_zero(&self, expr: &Dim) -> bool {
-        if expr.is_poisoned() {
-            return false;
-        }
-        if self.facts.lower_bound(expr) >= 0 {
-            return true;
-        }
-        if !self.burn() {
-            return false;
-        }
-        self.ge_zero_relaxed(expr) || self.ge_zero_at_ends(expr)
-    }
-
-    /// Argument 4, one atom at a time, so that what its end brings in can be relaxed or cancel first.
-    fn ge_zero_at_ends(&self, expr: &Dim) -> bool {
-        !self.facts.indices.is_empty()
-            && expr.has_index()
-            && self.replace_one(expr, Side::Lower).is_some_and(|least| self.ge_zero(&least))
-    }
-
-    /// Arguments 2 and 3, applied to the most deeply nested opaque atom that occurs linearly.
-    fn ge_zero_relaxed(&self, expr: &Dim) -> bool {
-        let Some(opaque) = deepest_opaque(expr) else { return false };
-        let Some((coeff, rest)) = linear_in(expr, &Atom::Opaque(opaque.clone())) else { return false };
-        let negative = if self.ge_zero(&coeff) {
-            false
-        } else if self.ge_zero(&-&coeff) {
-            true
-        } else {
-            return false;
-        };
-        let Opaque { kind, lhs, rhs, .. } = &*opaque;
-        match kind {
-            OpaqueKind::FloorDiv => {
-                if !self.ge_zero(&(rhs - 1)) {
-                    return false;
-                }
-                let least = if negative { lhs.clone() } else { lhs - rhs + 1 };
-                // rest + coeff*floordiv(lhs, rhs) >= rest + coeff/rhs * least, multiplied by rhs if that is a fraction.
-                match coeff.div_exact(rhs) {
-                    Some(factor) => self.ge_zero(&(rest + factor * least)),
-                    None => self.ge_zero(&(rest * rhs + coeff * least)),
-                }
-            }
-            OpaqueKind::Modulo => {
-                self.ge_zero(&(rhs - 1))
-                    && self.ge_zero(&if negative { rest + coeff * (rhs - 1) } else { rest })
-            }
-            OpaqueKind::Min | OpaqueKind::Max => {
-                let with = |arg: &Dim| self.ge_zero(&(&rest + &coeff * arg));
-                if (*kind == OpaqueKind::Min) == negative {
-                    with(lhs) || with(rhs)
-                } else {
-                    with(lhs) && with(rhs)
-                }
-            }
-        }
-    }
-
-    fn bound(&self, expr: &Dim, side: Side) -> Option<Dim> {
-        let mut expr = expr.clone();
-        while expr.has_index() {
-            if !self.burn() {
-                return None;
-            }
-            expr = self.replace_one(&expr, side)?;
-        }
-        (!expr.is_poisoned()).then_some(expr)
-    }
-
-    /// Replaces one atom around an index so that the value can only shrink (grow).
-    fn replace_one(&self, expr: &Dim, side: Side) -> Option<Dim> {
-        let atom = self.next_to_replace(expr)?;
-        let (coeff, rest) = linear_in(expr, &atom)?;
-        if self.ge_zero(&coeff) {
-            return Some(rest + coeff * self.end_of(&atom, side)?);
-        }
-        if self.ge_zero(&-&coeff) {
-            return Some(rest + coeff * self.end_of(&atom, side.flip())?);
-        }
-        let (a, b) = (&coeff * self.end_of(&atom, side)?, coeff * self.end_of(&atom, side.flip())?);
-        Some(match side {
-            Side::Lower => rest + a.min(&b),
-            Side::Upper => rest + a.max(&b),
-        })
-    }
-
-    /// An opaque atom around an index, else an index that no other index's range mentions.
-    fn next_to_replace(&self, expr: &Dim) -> Option<Atom> {
-        let is_index = |atom: &Atom| matches!(atom, Atom::Symbol(symbol) if symbol.as_index().is_some());
-        let mut atoms: Vec<Atom> = Vec::new();
-        for term in &*expr.terms() {
-            for (atom, _) in term.mono.factors() {
-                if atom.contains(&mut |symbol| symbol.as_index().is_some()) && !atoms.contains(atom) {
-                    atoms.push(atom.clone());
-                }
-            }
-        }
-        if let Some(opaque) = atoms.iter().find(|atom| !is_index(atom)) {
-            return Some(opaque.clone());
-        }
-        let mentions = |other: &Atom, atom: &Atom| {
-            let Atom::Symbol(symbol) = other else { return false };
-            let range = self.facts.indices.iter().find(|(number, _, _)| Some(*number) == symbol.as_index());
-            let found = |end: &Dim| end.any_symbol(&mut |s| Atom::Symbol(s.clone()) == *atom);
-            range.is_some_and(|(_, lo, hi)| found(lo) || found(hi))
-        };
-        let free = |atom: &&Atom| !atoms.iter().any(|other| mentions(other, atom));
-        atoms.iter().find(free).cloned()
-    }
-
-    /// What an atom around an index is never below (above). All operations are monotone in their left argument, and
-    /// `floordiv` stays so for a divisor of 0.
-    fn end_of(&self, atom: &Atom, side: Side) -> Option<Dim> {
-        let opaque = match atom {
-            Atom::Symbol(symbol) => {
-                let (_, lo, hi) =
-                    self.facts.indices.iter().find(|(n, _, _)| Some(*n) == symbol.as_index())?;
-                return Some(if side == Side::Lower { lo.clone() } else { hi.clone() });
-            }
-            Atom::Opaque(opaque) => opaque,
-        };
-        let Opaque { kind, lhs, rhs, .. } = &**opaque;
-        match kind {
-            OpaqueKind::Min => Some(self.bound(lhs, side)?.min(&self.bound(rhs, side)?)),
-            OpaqueKind::Max => Some(self.bound(lhs, side)?.max(&self.bound(rhs, side)?)),
-            OpaqueKind::FloorDiv | OpaqueKind::Modulo if rhs.has_index() || !self.ge_zero(rhs) => None,
-            OpaqueKind::FloorDiv => Some(self.bound(lhs, side)?.floordiv(rhs)),
-            OpaqueKind::Modulo if side == Side::Lower => Some(Dim::ZERO),
-            OpaqueKind::Modulo if self.ge_zero(&(rhs - 1)) => Some(rhs - 1),
-            OpaqueKind::Modulo => Some((rhs - 1).max(&Dim::ZERO)),
-        }
-    }
-}
-
 fn index_numbers(dim: &Dim) -> Vec<u32> {
     let mut numbers = Vec::new();
     dim.any_symbol(&mut |symbol| {
@@ -407,31 +235,4 @@ fn index_numbers(dim: &Dim) -> Vec<u32> {
         false
     });
     numbers
-}
-
-fn deepest_opaque(expr: &Dim) -> Option<Arc<Opaque>> {
-    let mut deepest: Option<Arc<Opaque>> = None;
-    for term in &*expr.terms() {
-        for (atom, _) in term.mono.factors() {
-            if let Atom::Opaque(opaque) = atom
-                && deepest.as_ref().is_none_or(|best| opaque.depth > best.depth)
-            {
-                deepest = Some(opaque.clone());
-            }
-        }
-    }
-    deepest
-}
-
-/// `(c, r)` with `expr == c*atom + r` and no power of `atom` left at the top of either; `None` if `atom` occurs squared.
-pub(super) fn linear_in(expr: &Dim, atom: &Atom) -> Option<(Dim, Dim)> {
-    let (mut coeff, mut rest) = (Sum::default(), Sum::default());
-    for term in &*expr.terms() {
-        match term.mono.exponent_of(atom) {
-            0 => rest.push(term.mono.clone(), term.coeff.into()),
-            1 => coeff.push(term.mono.without(atom), term.coeff.into()),
-            _ => return None,
-        }
-    }
-    Some((Dim::from_terms(coeff.finish()?), Dim::from_terms(rest.finish()?)))
 }

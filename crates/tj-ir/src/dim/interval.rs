@@ -92,7 +92,7 @@ impl Interval {
     pub fn modulo(self, divisor: Interval) -> Interval {
         let lo = if divisor.lo == i128::MIN { i128::MIN } else { (divisor.lo + 1).min(0) };
         let mut hi = if divisor.hi == i128::MAX { i128::MAX } else { (divisor.hi - 1).max(0) };
-        if divisor.lo >= 0 && self.lo >= 0 {
+        if self.lo >= 0 {
             hi = hi.min(self.hi);
         }
         Interval::new(lo, hi)

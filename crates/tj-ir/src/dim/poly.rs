@@ -345,3 +345,11 @@ impl Sum {
         Some(terms)
     }
 }
+
+/// The greatest common divisor; 0 for two zeros.
+pub(super) fn gcd(mut a: u64, mut b: u64) -> u64 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}

@@ -1,7 +1,8 @@
 //! Questions about sizes.
 
-use super::facts::{Facts, Side, linear_in};
-use super::poly::Atom;
+use super::facts::Facts;
+use super::poly::{Atom, gcd};
+use super::prove::{Side, linear_in};
 use super::{Dim, Ranges, Repr, Symbol};
 
 impl Dim {
@@ -155,11 +156,4 @@ fn never_zero_by_divisor(dim: &Dim) -> bool {
     let (varying, constant): (Vec<_>, Vec<_>) = terms.iter().partition(|term| !term.mono.is_unit());
     let divisor = varying.iter().fold(0u64, |divisor, term| gcd(divisor, term.coeff.unsigned_abs()));
     divisor != 0 && constant.iter().any(|term| term.coeff.unsigned_abs() % divisor != 0)
-}
-
-pub(super) fn gcd(mut a: u64, mut b: u64) -> u64 {
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a
 }

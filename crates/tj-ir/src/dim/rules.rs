@@ -18,7 +18,8 @@
 
 use super::facts::Facts;
 use super::opaque::{Opaque, OpaqueKind};
-use super::poly::{Atom, Mono, Term, Terms};
+use super::poly::{Atom, Mono, Term, Terms, gcd};
+use super::simplify::pair_remainders;
 use super::{Dim, PoisonCause};
 
 /// Terms up to which rule 3 looks for groups; it tries a number of candidates quadratic in it.
@@ -128,7 +129,7 @@ pub(super) fn floordiv(p: &Dim, q: &Dim, facts: &Facts) -> Dim {
     if !facts.positive(q) {
         return nested_quotient(p, q, facts).unwrap_or_else(|| Dim::opaque(OpaqueKind::FloorDiv, p, q));
     }
-    let (whole, rest) = split(p, q);
+    let (whole, rest) = split(&joined(p, facts), q);
     if is_small(&rest, q, facts) {
         return whole;
     }
@@ -158,7 +159,7 @@ pub(super) fn modulo(p: &Dim, q: &Dim, facts: &Facts) -> Dim {
     if !facts.positive(q) {
         return Dim::opaque(OpaqueKind::Modulo, p, q);
     }
-    let (_, rest) = split(&unwrap_remainders(p, q, facts), q);
+    let (_, rest) = split(&unwrap_remainders(&joined(p, facts), q, facts), q);
     if is_small(&rest, q, facts) {
         return rest;
     }
@@ -183,6 +184,11 @@ fn raised(rest: &Dim, q: &Dim, facts: &Facts) -> Option<Dim> {
     }
     let raised = rest + q;
     is_small(&raised, q, facts).then_some(raised)
+}
+
+/// The dividend with split axes merged again; once rule 1 has taken its share of their terms, it would be too late.
+fn joined(p: &Dim, facts: &Facts) -> Dim {
+    pair_remainders(p, facts).unwrap_or_else(|| p.clone())
 }
 
 fn as_opaque(dim: &Dim, kind: OpaqueKind) -> Option<std::sync::Arc<Opaque>> {
@@ -253,18 +259,18 @@ fn split(p: &Dim, q: &Dim) -> (Dim, Dim) {
     let (mut whole, mut rest) = (Terms::new(), Terms::new());
     for term in &*p.terms() {
         let quotient = term.mono.div(&divisor.mono).and_then(|mono| {
-            let coeff = if term.mono.is_unit() {
-                term.coeff.checked_div_euclid(divisor.coeff)?
+            let (coeff, left) = if term.mono.is_unit() {
+                let by = divisor.coeff;
+                (term.coeff.checked_div_euclid(by)?, term.coeff.checked_rem_euclid(by)?)
             } else {
-                term.coeff.checked_div(divisor.coeff)?
+                (term.coeff.checked_div(divisor.coeff)?, term.coeff.checked_rem(divisor.coeff)?)
             };
-            Some(Term { mono, coeff })
+            Some((Term { mono, coeff }, left))
         });
-        let Some(quotient) = quotient else {
+        let Some((quotient, left)) = quotient else {
             rest.push(term.clone());
             continue;
         };
-        let left = term.coeff - quotient.coeff * divisor.coeff;
         if left != 0 {
             rest.push(Term { mono: term.mono.clone(), coeff: left });
         }
@@ -351,13 +357,14 @@ fn group_by(rest: &Dim, q: &Dim, factor: Term, facts: &Facts) -> Option<Group> {
     }
     let (mut inner, mut small) = (Terms::new(), Terms::new());
     for term in &*rest.terms() {
-        let whole = match term.mono.div(&factor.mono) {
-            None => 0,
-            Some(_) if term.mono.is_unit() => term.coeff.div_euclid(factor.coeff),
-            Some(_) if term.coeff % factor.coeff == 0 => term.coeff / factor.coeff,
-            Some(_) => 0,
+        let (whole, left) = match term.mono.div(&factor.mono) {
+            None => (0, term.coeff),
+            Some(_) if term.mono.is_unit() => {
+                (term.coeff.div_euclid(factor.coeff), term.coeff.rem_euclid(factor.coeff))
+            }
+            Some(_) if term.coeff % factor.coeff == 0 => (term.coeff / factor.coeff, 0),
+            Some(_) => (0, term.coeff),
         };
-        let left = term.coeff - whole * factor.coeff;
         if left != 0 {
             small.push(Term { mono: term.mono.clone(), coeff: left });
         }
@@ -379,11 +386,7 @@ fn content(terms: &[Term]) -> Option<Term> {
 }
 
 fn common_divisor(a: &Term, b: &Term) -> Term {
-    let (mut x, mut y) = (a.coeff.unsigned_abs(), b.coeff.unsigned_abs());
-    while y != 0 {
-        (x, y) = (y, x % y);
-    }
     // Only gcd(MIN, MIN) does not fit; a smaller common divisor is one, too.
-    let coeff = i64::try_from(x).unwrap_or(1 << 62);
+    let coeff = i64::try_from(gcd(a.coeff.unsigned_abs(), b.coeff.unsigned_abs())).unwrap_or(1 << 62);
     Term { mono: a.mono.gcd(&b.mono), coeff }
 }

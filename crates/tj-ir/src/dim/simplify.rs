@@ -1,8 +1,9 @@
 //! Rebuilding expressions: substitution, and simplification where loop indices have ranges.
 
-use super::facts::{Facts, linear_in};
+use super::facts::Facts;
 use super::opaque::OpaqueKind;
 use super::poly::{Atom, Sum};
+use super::prove::linear_in;
 use super::rules;
 use super::text::shortened;
 use super::{Dim, PoisonCause, Ranges, Repr, Symbol};
@@ -73,8 +74,8 @@ impl Rebuild<'_> {
         }
         let rebuilt = if changed { from_sum(sum, dim) } else { dim.clone() };
         let paired = match self.facts {
-            Some(facts) if rebuilt.depth() > 0 => pair_remainders(&rebuilt, facts),
-            Some(_) | None => None,
+            Some(facts) => pair_remainders(&rebuilt, facts),
+            None => None,
         };
         paired.or(changed.then_some(rebuilt))
     }
@@ -102,8 +103,11 @@ fn from_sum(sum: Sum, rebuilt_from: &Dim) -> Dim {
 }
 
 /// Joins `c*q*floordiv(r, q) + c*modulo(r, q)` to `c*r` for `q >= 1`, as when an axis is split and merged again.
-fn pair_remainders(dim: &Dim, facts: &Facts) -> Option<Dim> {
+pub(super) fn pair_remainders(dim: &Dim, facts: &Facts) -> Option<Dim> {
     let mut joined: Option<Dim> = None;
+    if dim.depth() == 0 {
+        return joined;
+    }
     loop {
         let current = joined.as_ref().unwrap_or(dim);
         let terms = current.terms();

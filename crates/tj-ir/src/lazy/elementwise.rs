@@ -89,6 +89,24 @@ unary! {
     log => Log,
     /// Hyperbolic tangent; integers go to f64.
     tanh => Tanh,
+    /// 2 to a power; integers go to f64.
+    exp2 => Exp2,
+    /// `exp(x) - 1`, accurate near 0; integers go to f64.
+    expm1 => Expm1,
+    /// `log(1 + x)`, accurate near 0; integers go to f64.
+    log1p => Log1p,
+    /// Logarithm to base 2; integers go to f64.
+    log2 => Log2,
+    /// Logarithm to base 10; integers go to f64.
+    log10 => Log10,
+    /// Sine of an angle in radians; integers go to f64.
+    sin => Sin,
+    /// Cosine of an angle in radians; integers go to f64.
+    cos => Cos,
+    /// `1 / (1 + exp(-x))`; integers go to f64.
+    sigmoid => Sigmoid,
+    /// The error function; integers go to f64.
+    erf => Erf,
 }
 
 macro_rules! binary {

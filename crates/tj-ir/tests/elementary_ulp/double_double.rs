@@ -82,10 +82,7 @@ impl Dd {
     }
 }
 
-/// Leaves a relative error of 2^-80.
-const TERMS: usize = 10;
-
-static INVERSE_FACTORIALS: LazyLock<[Dd; TERMS + 1]> = LazyLock::new(|| {
+static INVERSE_FACTORIALS: LazyLock<[Dd; 25]> = LazyLock::new(|| {
     let mut n = 0.0;
     let mut factorial = Dd::from(1.0);
     std::array::from_fn(|_| {
@@ -100,8 +97,9 @@ static INVERSE_FACTORIALS: LazyLock<[Dd; TERMS + 1]> = LazyLock::new(|| {
 pub fn expm1_parts(x: Dd) -> (Dd, i32) {
     let k = (x.hi / LN_2.hi).round();
     let r = (x - LN_2 * k.into()).scaled(1.0 / 16.0);
-    let mut m = INVERSE_FACTORIALS[TERMS];
-    for n in (1..TERMS).rev() {
+    // Ten terms leave a relative error of 2^-80.
+    let mut m = INVERSE_FACTORIALS[10];
+    for n in (1..10).rev() {
         m = m * r + INVERSE_FACTORIALS[n];
     }
     m = m * r;
@@ -147,4 +145,86 @@ pub fn erf(x: f64) -> Dd {
     }
     let (e, k) = exp(-z);
     (TWO_OVER_ROOT_PI * sum * e).scaled(2.0_f64.powi(k))
+}
+
+const HALF_PI: Dd = Dd { hi: std::f64::consts::FRAC_PI_2, lo: 6.123233995736766e-17 };
+
+/// The binary digits of `2/pi` after the point.
+const TWO_OVER_PI: [u64; 20] = [
+    0xa2f9836e4e441529,
+    0xfc2757d1f534ddc0,
+    0xdb6295993c439041,
+    0xfe5163abdebbc561,
+    0xb7246e3a424dd2e0,
+    0x06492eea09d1921c,
+    0xfe1deb1cb129a73e,
+    0xe88235f52ebb4484,
+    0xe99c7026b45f7e41,
+    0x3991d639835339f4,
+    0x9c845f8bbdf9283b,
+    0x1ff897ffde05980f,
+    0xef2f118b5a0a6d1f,
+    0x6d367ecf27cb09b7,
+    0x4f463f669e5fea2d,
+    0x7527bac7ebe5f17b,
+    0x3d0739f78a5292ea,
+    0x6bfb5fb11f8d5d08,
+    0x56033046fc7b6bab,
+    0xf0cfbc209af4361d,
+];
+
+/// `x` as a multiple of `pi/2` modulo 4 and a rest of at most `pi/4`, for `x >= 1/2`, by exact
+/// multiplication with 256 bits of `2/pi`.
+fn reduce(x: f64) -> (u64, Dd) {
+    let bits = x.to_bits();
+    let significand = (bits & ((1 << 52) - 1)) | (1 << 52);
+    let exponent = (bits >> 52) as i32 - 1075;
+    // The digit that weighs 2 once `2/pi` is scaled by 2^exponent; those before it give multiples of 4.
+    let first = exponent - 2;
+    let word = |i: i32| usize::try_from(i).ok().and_then(|i| TWO_OVER_PI.get(i)).copied().unwrap_or(0);
+    let mut product = [0_u64; 4];
+    let mut carry = 0;
+    for limb in (0..4).rev() {
+        let start = first + 64 * limb as i32;
+        let pair =
+            (u128::from(word(start.div_euclid(64))) << 64) | u128::from(word(start.div_euclid(64) + 1));
+        let digits = (pair << start.rem_euclid(64) >> 64) as u64;
+        let sum = u128::from(digits) * u128::from(significand) + carry;
+        product[limb] = sum as u64;
+        carry = sum >> 64;
+    }
+    let half = product[0] >> 61 & 1;
+    let quadrant = (product[0] >> 62) + half;
+    product[0] = product[0] << 2 >> 2;
+    if half == 1 {
+        // 1 - fraction; the last bit does not matter.
+        product = product.map(|limb| !limb);
+        product[0] = product[0] << 2 >> 2;
+    }
+    let mut weight = 4.0;
+    let mut fraction = Dd::from(0.0);
+    for limb in product {
+        for half_limb in [limb >> 32, limb & 0xffff_ffff] {
+            weight *= 2.0_f64.powi(-32);
+            fraction = fraction + (half_limb as f64 * weight).into();
+        }
+    }
+    let rest = fraction * HALF_PI;
+    (quadrant, if half == 1 { -rest } else { rest })
+}
+
+/// `sin(x + quarter_turns * pi/2)` for `|x|` above 1e-100.
+pub fn sin(x: f64, quarter_turns: u64) -> Dd {
+    let (quadrant, r) = if x.abs() < 0.5 { (0, Dd::from(x.abs())) } else { reduce(x.abs()) };
+    // sin(-x + turns) = sin(-(x - turns)).
+    let (negate, turns) =
+        if x < 0.0 { (true, quadrant + 4 - quarter_turns) } else { (false, quadrant + quarter_turns) };
+    let first = 1 - (turns % 2) as usize;
+    let z = -(r * r);
+    let mut sum = INVERSE_FACTORIALS[22 + first];
+    for n in (0..11).rev() {
+        sum = sum * z + INVERSE_FACTORIALS[2 * n + first];
+    }
+    let y = if first == 1 { sum * r } else { sum };
+    if negate != (turns % 4 >= 2) { -y } else { y }
 }

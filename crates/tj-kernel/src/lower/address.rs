@@ -4,7 +4,7 @@
 //! emitted, outer loops first, so that the builder hoists each partial sum as far out as it can go.
 
 use tj_ir::Dim;
-use tj_ir::dim::{Factor, Part};
+use tj_ir::dim::{Factor, Summand};
 use tj_ir::expr::Source;
 
 use super::{Ctx, Local};
@@ -41,16 +41,18 @@ impl Ctx<'_> {
         }
         let mut fixed = Dim::from(0);
         let mut moving: Vec<Value> = Vec::new();
-        for Part { coefficient, factors } in dim.parts() {
-            let mut scale = Dim::from(coefficient);
+        let summands =
+            dim.summands().expect("index expressions that overflow are refused when they are built");
+        for Summand { coeff, factors } in summands {
+            let mut scale = Dim::from(coeff);
             let mut loops: Vec<Value> = Vec::new();
-            for (factor, power) in &factors {
+            for &(factor, power) in &factors {
                 let whole = Dim::from(factor);
                 if has_index(&whole) {
                     let value = self.factor(factor);
-                    loops.extend(std::iter::repeat_n(value, *power as usize));
+                    loops.extend(std::iter::repeat_n(value, power as usize));
                 } else {
-                    scale = (0..*power).fold(scale, |s, _| s * whole.clone());
+                    scale = (0..power).fold(scale, |s, _| s * whole.clone());
                 }
             }
             if loops.is_empty() {
@@ -67,7 +69,7 @@ impl Ctx<'_> {
         moving.into_iter().fold(start, |sum, term| self.b.binary(BinOp::Add, sum, term))
     }
 
-    fn factor(&mut self, factor: &Factor) -> Value {
+    fn factor(&mut self, factor: Factor<'_>) -> Value {
         let (op, a, b) = match factor {
             Factor::Symbol(symbol) => {
                 let number = symbol.as_index().expect("only loop indices are emitted here");

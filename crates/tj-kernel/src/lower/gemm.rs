@@ -93,7 +93,8 @@ impl Ctx<'_> {
             return;
         }
         let dtype = self.plan.query(head).dtype;
-        let buffer = self.scratch(format!("panel_{head}"), dtype, &call.n * PANEL);
+        let rows = call.m.min(&Dim::from(PANEL));
+        let buffer = self.scratch(format!("panel_{head}"), dtype, &call.n * &rows);
         let zero = self.b.int(0);
         let step = self.b.int(PANEL);
         let rows = self.b.binary(BinOp::Sub, hi, lo);

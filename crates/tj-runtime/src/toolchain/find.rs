@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use target_lexicon::Triple;
 
+use super::flags::Dialect;
 use super::{ToolchainError, process};
 
 /// A compiler that answered.
@@ -18,7 +19,7 @@ use super::{ToolchainError, process};
 pub(super) struct Compiler {
     program: OsString,
     args: Vec<OsString>,
-    env: Vec<(OsString, OsString)>,
+    dialect: Dialect,
     version: String,
     identity: Vec<u8>,
 }
@@ -63,7 +64,8 @@ impl Compiler {
     /// A command that runs the compiler, with what the environment adds to it.
     pub(super) fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
-        command.args(&self.args).envs(self.env.iter().map(|(k, v)| (k, v)));
+        // Messages are for programs and bug reports.
+        command.args(&self.args).env("LC_ALL", "C");
         command
     }
 
@@ -77,6 +79,11 @@ impl Compiler {
         self.version.lines().next().unwrap_or_default()
     }
 
+    /// The options it understands.
+    pub(super) fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+
     /// Everything about it that its output depends on.
     pub(super) fn identity(&self) -> &[u8] {
         &self.identity
@@ -85,14 +92,13 @@ impl Compiler {
     fn try_one(candidate: Option<PathBuf>, timeout: Duration) -> Result<Compiler, String> {
         let name = candidate.as_deref().map_or("cc".to_owned(), |c| c.display().to_string());
         let scratch = process::scratch_dir().map_err(|e| e.to_string())?;
-        let command =
+        let (command, dialect) =
             look_up(candidate, scratch.path().to_owned(), timeout).map_err(|e| format!("{name}: {e}"))?;
-        let pairs =
-            |(k, v): (&std::ffi::OsStr, Option<&std::ffi::OsStr>)| Some((k.to_owned(), v?.to_owned()));
+        // `cc` copies the whole environment into the command. A child has it anyway, and an identity must not.
         let mut compiler = Compiler {
             program: command.get_program().to_owned(),
             args: command.get_args().map(OsString::from).collect(),
-            env: command.get_envs().filter_map(pairs).collect(),
+            dialect,
             version: String::new(),
             identity: Vec::new(),
         };
@@ -105,14 +111,17 @@ impl Compiler {
         }
         compiler.version = answer.stdout;
         compiler.identity =
-            format!("{:?}", (&compiler.program, &compiler.args, &compiler.env, &compiler.version))
-                .into_bytes();
+            format!("{:?}", (&compiler.program, &compiler.args, &compiler.version)).into_bytes();
         Ok(compiler)
     }
 }
 
 /// Asks the `cc` crate, which runs the compiler to find out its family and has no timeout of its own.
-fn look_up(candidate: Option<PathBuf>, scratch: PathBuf, timeout: Duration) -> Result<Command, String> {
+fn look_up(
+    candidate: Option<PathBuf>,
+    scratch: PathBuf,
+    timeout: Duration,
+) -> Result<(Command, Dialect), String> {
     let (send, receive) = channel();
     std::thread::spawn(move || {
         let host = Triple::host().to_string();
@@ -127,7 +136,9 @@ fn look_up(candidate: Option<PathBuf>, scratch: PathBuf, timeout: Duration) -> R
         if let Some(candidate) = candidate {
             build.compiler(candidate);
         }
-        let tool = build.try_get_compiler().map(|tool| tool.to_command());
+        let tool = build
+            .try_get_compiler()
+            .map(|tool| (tool.to_command(), if tool.is_like_gnu() { Dialect::Gnu } else { Dialect::Other }));
         // Nobody listens after the timeout.
         let _ = send.send(tool.map_err(|e| e.to_string()));
     });

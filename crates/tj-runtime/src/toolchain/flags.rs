@@ -29,9 +29,28 @@ const COMMON: &[&str] = &[
     "-w",
 ];
 
+/// What only gcc understands, and needs.
+const GNU: &[&str] = &[
+    // Arrays of lanes are a few vectors long; a call of memset for each costs more than a short sum.
+    "-fno-tree-loop-distribute-patterns",
+    // Loops of 16 lanes are otherwise unrolled before they are vectorised, and then often not vectorised at all: the
+    // maxima of rows of f64 took five times as long.
+    "--param=max-completely-peel-times=8",
+];
+
+/// Families of compilers that differ in their options.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Dialect {
+    /// gcc.
+    Gnu,
+    /// clang, and whatever else takes the common options.
+    Other,
+}
+
 /// The options, in order.
-pub(super) fn flags(features: CpuFeatures) -> Vec<String> {
-    let mut flags: Vec<String> = COMMON.iter().map(|s| (*s).to_owned()).collect();
+pub(super) fn flags(features: CpuFeatures, dialect: Dialect) -> Vec<String> {
+    let gnu = if dialect == Dialect::Gnu { GNU } else { &[] };
+    let mut flags: Vec<String> = COMMON.iter().chain(gnu).map(|s| (*s).to_owned()).collect();
     // The units call nothing of the C library by name, and linking without it saves 10 ms. What the compiler itself
     // calls (memcpy, memset) is in every process.
     if !cfg!(target_os = "macos") {

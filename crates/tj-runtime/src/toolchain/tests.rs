@@ -4,6 +4,7 @@ use std::path::Path;
 use tempfile::TempDir;
 use tj_kernel::abi::{Args, STATUS_OK};
 
+use super::flags::Dialect;
 use super::*;
 
 /// A kernel that returns its status as its C text says.
@@ -154,10 +155,7 @@ fn results_are_kept_in_memory_and_on_disk() {
     let baseline = ToolchainOptions { features: CpuFeatures::Baseline, ..options(cache_in(&base)) };
     let baseline = Toolchain::new(baseline).unwrap();
     baseline.compile(SEVEN, &["seven"]).unwrap();
-    assert_eq!(
-        baseline.counts().compiled,
-        usize::from(!flags::flags(CpuFeatures::Host).eq(&baseline.flags)) as u64
-    );
+    assert_eq!(baseline.counts().compiled, u64::from(first.flags != baseline.flags));
 }
 
 #[test]
@@ -260,13 +258,18 @@ fn toolchains_share_a_directory() {
 
 #[test]
 fn options_name_what_they_ask_for() {
-    for features in [CpuFeatures::Host, CpuFeatures::Baseline] {
-        let flags = flags::flags(features);
+    for (features, dialect) in [
+        (CpuFeatures::Host, Dialect::Gnu),
+        (CpuFeatures::Host, Dialect::Other),
+        (CpuFeatures::Baseline, Dialect::Gnu),
+        (CpuFeatures::Baseline, Dialect::Other),
+    ] {
+        let flags = flags::flags(features, dialect);
         assert!(flags.iter().all(|f| !f.contains("native") && !f.contains("fast")), "{flags:?}");
         assert!(flags.iter().any(|f| f == "-ffp-contract=off"));
-    }
-    if cfg!(target_arch = "x86_64") {
-        assert_eq!(flags::libraries(&flags::flags(CpuFeatures::Baseline)), ["-lm"]);
+        if cfg!(target_arch = "x86_64") && features == CpuFeatures::Baseline {
+            assert_eq!(flags::libraries(&flags), ["-lm"]);
+        }
     }
 }
 
@@ -276,4 +279,16 @@ fn the_environment_gives_one_toolchain() {
         (Ok(a), Ok(b)) => assert!(Arc::ptr_eq(&a, &b) && a.describe().contains("-O3")),
         (a, b) => assert_eq!(a.unwrap_err(), b.unwrap_err()),
     }
+}
+
+#[test]
+fn a_key_holds_nothing_of_the_process() {
+    let Some(toolchain) = c_compiler_or_skip(CacheDir::Off) else { return };
+    let identity = String::from_utf8(toolchain.compiler.identity().to_vec()).unwrap();
+    // What chooses the compiler and its options belongs to its identity.
+    let others = std::env::vars()
+        .filter(|(name, value)| !name.contains("CC") && !name.contains("FLAGS") && value.len() > 8);
+    let found: Vec<String> =
+        others.map(|(_, value)| value).filter(|value| identity.contains(value)).collect();
+    assert_eq!(found, [""; 0]);
 }

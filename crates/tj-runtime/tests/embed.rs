@@ -1,0 +1,77 @@
+//! A C program embeds a compiled program through its object file and header.
+#![cfg(all(feature = "cranelift", feature = "c"))]
+
+use std::fs;
+use std::process::Command;
+
+use tj_ir::{Dim, input};
+use tj_runtime::toolchain::Toolchain;
+use tj_runtime::{CompileOptions, CompiledGraph};
+use tj_tensor::{DType, Tensor};
+
+const MAIN: &str = r#"
+#include <stdio.h>
+#include <stdlib.h>
+#include "net.h"
+
+int main(void) {
+  for (int64_t n = 0; n <= 5; n += 5) {
+    net_sizes sizes = {.N = n};
+    if (net_check(&sizes) != 0) return 1;
+    float x[15], w[6] = {1, -1, 2, -2, 3, -3}, y[5];
+    for (int k = 0; k < 15; k++) x[k] = (float)k;
+    size_t bytes = net_workspace(&sizes);
+    void *workspace = aligned_alloc(64, bytes + 64);
+    net_arrays arrays = {.in_x = x, .in_w = w, .out_y = y};
+    if (net_run(&sizes, &arrays, workspace) != 0) return 2;
+    for (int64_t k = 0; k < n; k++) printf("%.1f\n", (double)y[k]);
+    free(workspace);
+  }
+  net_sizes wrong = {.N = 9};
+  return net_check(&wrong) == 0 ? 3 : 0;
+}
+"#;
+
+#[test]
+fn a_c_program_calls_an_exported_one() {
+    if let Err(error) = Toolchain::from_env() {
+        eprintln!("skipped: no C compiler to embed with ({error})");
+        return;
+    }
+    let n = Dim::new("N", 0..=8).unwrap();
+    let x = input("x", DType::F32, [n, 3.into()]).unwrap();
+    let w = input("w", DType::F32, [3.into(), 2.into()]).unwrap();
+    let y = (x.matmul(&w) * 0.5).relu().sum(1);
+    let graph = CompiledGraph::new(&[y], CompileOptions::default()).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    graph.export_object(path("net.o"), path("net.h"), &["y"]).unwrap();
+    fs::write(path("main.c"), MAIN).unwrap();
+    let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_string());
+    let mut words = compiler.split_whitespace();
+    let status = Command::new(words.next().unwrap_or("cc"))
+        .args(words)
+        .args(["-std=c11", "-Wall", "-Werror", "-ffp-contract=off", "-o"])
+        .arg(path("main"))
+        .args([path("main.c"), path("net.o")])
+        .arg("-lm")
+        .status()
+        .unwrap();
+    assert!(status.success());
+    let output = Command::new(path("main")).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let x = Tensor::from_shape_vec([5, 3], (0..15).map(|k| k as f32).collect::<Vec<_>>()).unwrap();
+    let w = Tensor::from_shape_vec([3, 2], vec![1.0_f32, -1.0, 2.0, -2.0, 3.0, -3.0]).unwrap();
+    let here = graph.call(&[("x", &x), ("w", &w)]).unwrap()[0].to_vec::<f32>().unwrap();
+    let expected: String = here.iter().map(|v| format!("{v:.1}\n")).collect();
+    assert_eq!(String::from_utf8_lossy(&output.stdout), expected);
+    assert_eq!(here[0], 4.0);
+}
+
+#[test]
+fn object_names_are_c_names() {
+    let x = input("x", DType::F32, [Dim::from(2)]).unwrap();
+    let graph = CompiledGraph::new(&[x.exp()], CompileOptions::default()).unwrap();
+    let error = graph.export_object("no-name.o", "no-name.h", &[]).unwrap_err();
+    assert_eq!(error.to_string(), "no-name.o: the name before the extension must be a C identifier");
+}
