@@ -12,7 +12,7 @@
 //! sizes, at most [`MAX_GUARDS`] of them with guards, however many guards there are.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use tj_ir::dim::{Factor, Part, Ranges};
+use tj_ir::dim::{Factor, Ranges, Summand};
 use tj_ir::{Condition, Dim, Guard, Symbol};
 
 use crate::plan::RootReduce;
@@ -54,9 +54,7 @@ impl Place {
 /// The same size as long as it is positive: the size of a slice is `max(0, n)`, which is `n` wherever an index along it
 /// has a value.
 fn where_it_runs(extent: &Dim) -> Dim {
-    if let [Part { coefficient: 1, factors }] = extent.parts().as_slice()
-        && let [(Factor::Max(a, b), 1)] = factors.as_slice()
-    {
+    if let Some(Factor::Max(a, b)) = as_factor(extent) {
         let never_positive = |dim: &Dim| dim.is_const().is_some_and(|c| c <= 0);
         match (never_positive(a), never_positive(b)) {
             (true, _) => return b.clone(),
@@ -67,12 +65,13 @@ fn where_it_runs(extent: &Dim) -> Dim {
     extent.clone()
 }
 
-/// Dividend and divisor, if a position is a quotient and nothing else.
-fn as_quotient(position: &Dim) -> Option<(Dim, Dim)> {
-    let parts = position.parts();
-    let [Part { coefficient: 1, factors }] = parts.as_slice() else { return None };
-    match factors.as_slice() {
-        [(Factor::FloorDiv(a, b), 1)] => Some((a.clone(), b.clone())),
+/// The one thing that a size is made of, if it is neither a sum nor a product nor a power.
+fn as_factor(dim: &Dim) -> Option<Factor<'_>> {
+    match dim.summands().ok()?.as_slice() {
+        [Summand { coeff: 1, factors }] => match factors.as_slice() {
+            [(factor, 1)] => Some(*factor),
+            _ => None,
+        },
         _ => None,
     }
 }
@@ -155,8 +154,8 @@ impl Bounds {
         if proved(&ends) {
             return Proof::Inside;
         }
-        if let Some((a, b)) = as_quotient(position)
-            && [&b, extent].iter().all(|size| size.known_ge_zero() == Some(true))
+        if let Some(Factor::FloorDiv(a, b)) = as_factor(position)
+            && [b, extent].iter().all(|size| size.known_ge_zero() == Some(true))
             && proved(&[a.clone(), extent * b - 1 - a])
         {
             return Proof::Inside;
