@@ -3,7 +3,7 @@
 //! Every rule points one way (fewer nodes, or a cheaper one) and keeps every bit, for inf, NaN and -0 too: laws
 //! come from the operator table, where a test tries them on awkward values, and a law that fails for floats is
 //! used for integers and `bool` only. So `x * 1`, `x - 0` and `max(x, x)` go; `x * 0`, `x - x`, `x / x` and `x + 0`
-//! stay (for floats). Reductions are never touched.
+//! stay (for floats). Reductions are never touched, and passes keep the product of a contraction from this file.
 
 use smallvec::SmallVec;
 use tj_ir::expand::expand;
@@ -32,7 +32,10 @@ fn constant(arena: &ExprArena, id: ExprId) -> Option<Scalar> {
 
 fn simplify_map(arena: &mut ExprArena, op: Op, args: &Args, dtype: DType) -> Option<ExprId> {
     let constants: SmallVec<[Option<Scalar>; 3]> = args.iter().map(|&a| constant(arena, a)).collect();
-    if let Some(values) = constants.iter().copied().collect::<Option<SmallVec<[Scalar; 3]>>>() {
+    let primitive = |&a: &ExprId| has_primitives(arena.dtype(a)) || matches!(op, Op::Cast(_));
+    if let Some(values) = constants.iter().copied().collect::<Option<SmallVec<[Scalar; 3]>>>()
+        && args.iter().all(primitive)
+    {
         let value = expand(&mut Evaluator, op, &values);
         return Some(arena.constant(value));
     }
@@ -66,6 +69,11 @@ fn simplify_map(arena: &mut ExprArena, op: Op, args: &Args, dtype: DType) -> Opt
         (law.holds == Domain::Always || exact) && ordered(law.value) && is(law.position, law.value)
     })?;
     Some(arena.constant(law.result.scalar(dtype)))
+}
+
+/// Whether primitive operations compute in a dtype, so that constants of it can be folded.
+fn has_primitives(dtype: DType) -> bool {
+    !dtype.is_complex() && !matches!(dtype, DType::F16 | DType::BF16)
 }
 
 /// `op(op(x))` is `x`.

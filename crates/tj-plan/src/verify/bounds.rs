@@ -5,6 +5,9 @@
 //! one of them; and with one more guard at a time, which says that some `g` is not negative, so that `t` is not if
 //! `t - g` is not. Failing to find a proof is not an error.
 //!
+//! A reshape reads at `floordiv(a, b)`. That is below `n` if `a` is below `n * b`; and then `b` is not 0, so the quotient
+//! is not negative unless `a` is.
+//!
 //! Cost: constant for a plain index on an axis of the same size, which is nearly every read. Else some proofs about
 //! sizes, at most [`MAX_GUARDS`] of them with guards, however many guards there are.
 
@@ -51,17 +54,26 @@ impl Place {
 /// The same size as long as it is positive: the size of a slice is `max(0, n)`, which is `n` wherever an index along it
 /// has a value.
 fn where_it_runs(extent: &Dim) -> Dim {
-    if let Ok([Summand { coeff: 1, factors }]) = extent.summands().as_deref()
-        && let [(Factor::Max(a, b), 1)] = factors.as_slice()
-    {
+    if let Some(Factor::Max(a, b)) = as_factor(extent) {
         let never_positive = |dim: &Dim| dim.is_const().is_some_and(|c| c <= 0);
         match (never_positive(a), never_positive(b)) {
-            (true, _) => return (*b).clone(),
-            (_, true) => return (*a).clone(),
+            (true, _) => return b.clone(),
+            (_, true) => return a.clone(),
             (false, false) => {}
         }
     }
     extent.clone()
+}
+
+/// The one thing that a size is made of, if it is neither a sum nor a product nor a power.
+fn as_factor(dim: &Dim) -> Option<Factor<'_>> {
+    match dim.summands().ok()?.as_slice() {
+        [Summand { coeff: 1, factors }] => match factors.as_slice() {
+            [(factor, 1)] => Some(*factor),
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 /// What is known about a read.
@@ -138,7 +150,14 @@ impl Bounds {
             return Proof::Inside;
         }
         let ends = [position.clone(), extent - 1 - position];
-        if ends.iter().all(|end| self.not_negative(end, place)) {
+        let proved = |ends: &[Dim]| ends.iter().all(|end| self.not_negative(end, place));
+        if proved(&ends) {
+            return Proof::Inside;
+        }
+        if let Some(Factor::FloorDiv(a, b)) = as_factor(position)
+            && [b, extent].iter().all(|size| size.known_ge_zero() == Some(true))
+            && proved(&[a.clone(), extent * b - 1 - a])
+        {
             return Proof::Inside;
         }
         let refuted = |end: &Dim| end.known_ge_zero_in(&place.ranges) == Some(false);

@@ -212,6 +212,17 @@ fn bounds() {
     check(n, "[K]", "i0 + L", "guard K + L <= N because of x", "");
     check(n, "[]", "0", "guard N == 1 because of squeeze", "");
     check(n, "[floordiv(N, 4), 4]", "4*i0 + i1", "", "");
+    check(n, "[3*N]", "floordiv(i0, 3)", "", "");
+    check(n, "[N*K]", "floordiv(i0, K)", "", "");
+    check(
+        n,
+        "[N*K + 1]",
+        "floordiv(i0, K)",
+        "",
+        "q0: axis 0 of input 0, of size N, is read at floordiv(i0, K)",
+    );
+    check(n, "[K, L]", "floordiv(i0*L + i1, 3)", "guard K*L == 3*N because of reshape", "");
+    check(n, "[K, N]", "floordiv(i0*N + i1, K)", "", "");
     check(n, "[K, 4]", "4*i0 + i1", "guard N == 4*K because of x", "");
     check(n, "[]", "-1", "", "q0: Input(0) of shape [N] is read at [-1] (Bounds)");
     check(n, "[3]", "N + i0", "", "q0: Input(0) of shape [N] is read at [i0 + N] (Bounds)");
