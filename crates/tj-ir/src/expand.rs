@@ -16,9 +16,10 @@ use crate::prim::{BinOp, CmpOp, Machine, UnOp};
 pub fn expand<M: Machine>(m: &mut M, op: Op, args: &[M::V]) -> M::V {
     match (op, args) {
         (Op::Cast(to), &[a]) => cast(m, a, to),
-        (Op::Add, &[a, b]) => m.binary(BinOp::Add, a, b),
+        (Op::Add | Op::Mul | Op::Maximum | Op::Minimum | Op::And | Op::Or | Op::Xor, &[a, b]) => {
+            combine(m, op, a, b)
+        }
         (Op::Sub, &[a, b]) => m.binary(BinOp::Sub, a, b),
-        (Op::Mul, &[a, b]) => m.binary(BinOp::Mul, a, b),
         (Op::Div, &[a, b]) => m.binary(BinOp::Div, a, b),
         (Op::FloorDiv, &[a, b]) => m.binary(BinOp::FloorDiv, a, b),
         (Op::Remainder, &[a, b]) => m.binary(BinOp::Mod, a, b),
@@ -37,19 +38,14 @@ pub fn expand<M: Machine>(m: &mut M, op: Op, args: &[M::V]) -> M::V {
         (Op::Exp, &[a]) => elementary_function(m, a, Elementary::Exp),
         (Op::Log, &[a]) => elementary_function(m, a, Elementary::Log),
         (Op::Tanh, &[a]) => elementary_function(m, a, Elementary::Tanh),
-        (Op::Maximum, &[a, b]) => m.binary(BinOp::Max, a, b),
-        (Op::Minimum, &[a, b]) => m.binary(BinOp::Min, a, b),
-        (Op::Fmax, &[a, b]) => ignoring_nan(m, BinOp::Max, a, b),
-        (Op::Fmin, &[a, b]) => ignoring_nan(m, BinOp::Min, a, b),
+        (Op::Fmax, &[a, b]) => ignoring_nan(m, Op::Maximum, a, b),
+        (Op::Fmin, &[a, b]) => ignoring_nan(m, Op::Minimum, a, b),
         (Op::Equal, &[a, b]) => m.compare(CmpOp::Eq, a, b),
         (Op::NotEqual, &[a, b]) => m.compare(CmpOp::Ne, a, b),
         (Op::Less, &[a, b]) => m.compare(CmpOp::Lt, a, b),
         (Op::LessEqual, &[a, b]) => m.compare(CmpOp::Le, a, b),
         (Op::Greater, &[a, b]) => m.compare(CmpOp::Gt, a, b),
         (Op::GreaterEqual, &[a, b]) => m.compare(CmpOp::Ge, a, b),
-        (Op::And, &[a, b]) => m.binary(BinOp::And, a, b),
-        (Op::Or, &[a, b]) => m.binary(BinOp::Or, a, b),
-        (Op::Xor, &[a, b]) => m.binary(BinOp::Xor, a, b),
         (Op::Not, &[a]) => m.unary(UnOp::Not, a),
         (Op::Where, &[c, a, b]) => m.select(c, a, b),
         _ => panic!("operator {} does not take {} arguments", op.name(), args.len()),
@@ -81,8 +77,14 @@ fn cast<M: Machine>(m: &mut M, a: M::V, to: DType) -> M::V {
     if m.dtype(a) == to { a } else { m.cast(a, to) }
 }
 
-fn ignoring_nan<M: Machine>(m: &mut M, op: BinOp, a: M::V, b: M::V) -> M::V {
-    let both = m.binary(op, a, b);
+/// Two values by the primitive that `op` is on their dtype: sums and products of `bool` are or and and.
+fn combine<M: Machine>(m: &mut M, op: Op, a: M::V, b: M::V) -> M::V {
+    let primitive = combiner(op, m.dtype(a));
+    m.binary(primitive, a, b)
+}
+
+fn ignoring_nan<M: Machine>(m: &mut M, op: Op, a: M::V, b: M::V) -> M::V {
+    let both = combine(m, op, a, b);
     if !m.dtype(a).is_float() {
         return both;
     }

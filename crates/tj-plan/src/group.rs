@@ -260,8 +260,12 @@ fn shared_outer(
     }
     let head = group.queries[0];
     if is_dense_contraction(plan, head) {
-        // Rows of the product are the finest unit that a library call gives.
-        outer = outer.min(first.len().saturating_sub(1));
+        // Rows of the product are the finest unit that a library call gives, and the coarsest that stays in cache.
+        let rows = first.len().saturating_sub(1);
+        if outer < rows {
+            return None;
+        }
+        outer = rows;
     }
     let scalars = first.is_empty() && shape.is_empty();
     (outer > 0 || scalars).then_some(outer)
