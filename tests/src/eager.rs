@@ -99,7 +99,7 @@ fn index(tensor: &Tensor, parts: &[Part], values: &[i64]) -> Result<Tensor, Tens
     let end = |end: Option<End>| {
         end.map(|end| match end {
             End::Const(n) => n,
-            End::Symbol(s) => values[s],
+            End::Symbol(s, more) => values[s] + more,
         })
     };
     for part in parts {

@@ -76,7 +76,7 @@ pub fn generate(seed: u64) -> Case {
     }
     maker.choose_outputs();
     let Maker { program, values, mut rng, .. } = maker;
-    Case { program, values, seed: rng.next() }
+    Case { program: program.without_dead(), values, seed: rng.next() }
 }
 
 struct Maker {
@@ -404,7 +404,10 @@ impl Maker {
         let mut end = || match self.rng.below(8) {
             0..4 => None,
             4..7 => Some(End::Const(self.rng.range(-4, 5))),
-            _ => Some(End::Symbol(self.rng.below(self.program.symbols.len()))),
+            _ => {
+                let symbol = self.rng.below(self.program.symbols.len());
+                Some(End::Symbol(symbol, self.rng.pick(&[0, 0, 0, -1, -5, 1])))
+            }
         };
         Part::Slice(end(), end(), step)
     }
@@ -422,6 +425,11 @@ impl Maker {
         if self.rng.chance(10) {
             let again = self.rng.pick(&outputs);
             outputs.push(again);
+        }
+        if self.rng.chance(40) {
+            // Everything that nothing else needs.
+            let used: Vec<usize> = self.program.steps.iter().flat_map(Step::args).collect();
+            outputs.extend((0..n).filter(|k| !used.contains(k) && !outputs.contains(k)).collect::<Vec<_>>());
         }
         if self.rng.chance(50) {
             outputs.reverse();

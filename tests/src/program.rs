@@ -125,8 +125,8 @@ pub enum Part {
 pub enum End {
     /// A number, counted from the end if negative.
     Const(i64),
-    /// A symbol.
-    Symbol(usize),
+    /// A symbol and a number.
+    Symbol(usize, i64),
 }
 
 impl Program {
@@ -160,6 +160,29 @@ impl Program {
     pub fn outputs(&self, prefix: &str) -> Result<Vec<LazyTensor>, IrError> {
         let built = self.build(prefix)?;
         Ok(self.outputs.iter().map(|&k| built[k].clone()).collect())
+    }
+
+    /// The same program without steps that no output needs. Inputs keep their names.
+    pub fn without_dead(&self) -> Program {
+        let mut live = vec![false; self.steps.len()];
+        for &output in &self.outputs {
+            live[output] = true;
+        }
+        for k in (0..self.steps.len()).rev() {
+            if live[k] {
+                for arg in self.steps[k].args() {
+                    live[arg] = true;
+                }
+            }
+        }
+        let mut new = vec![0; self.steps.len()];
+        let mut steps = Vec::new();
+        for k in (0..self.steps.len()).filter(|&k| live[k]) {
+            new[k] = steps.len();
+            steps.push(self.steps[k].map_args(&|j| new[j]));
+        }
+        let outputs = self.outputs.iter().map(|&k| new[k]).collect();
+        Program { steps, outputs, ..self.clone() }
     }
 }
 
@@ -269,7 +292,7 @@ impl Step {
     ) -> Result<LazyTensor, IrError> {
         let end = |end: &End| match *end {
             End::Const(n) => Dim::from(n),
-            End::Symbol(s) => dims[s].clone(),
+            End::Symbol(s, more) => &dims[s] + more,
         };
         Ok(match self {
             Step::Input(position) => {
@@ -397,7 +420,7 @@ impl fmt::Display for StepText<'_> {
                 let end = |e: &Option<End>| match e {
                     None => "None".to_string(),
                     Some(End::Const(n)) => format!("Some({n}.into())"),
-                    Some(End::Symbol(s)) => format!("Some({}.clone())", self.symbol(*s)),
+                    Some(End::Symbol(s, more)) => format!("Some(&{} + {more})", self.symbol(*s)),
                 };
                 let part = |part: &Part| match part {
                     Part::Index(i) => format!("At::Index({i})"),

@@ -3,11 +3,32 @@
 //! Greedy: each attempt makes the case smaller in one way, and is kept if it still fails. Every way is tried again
 //! until none helps.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use crate::check::Case;
 use crate::program::{Arg, Program, Step};
 
 /// Attempts before giving up on a smaller case: each runs the program on every engine.
 const ATTEMPTS: usize = 600;
+
+/// What a test of a case says, where a panic is a failure like any other.
+///
+/// # Errors
+/// The failure in words.
+pub fn guarded<T>(test: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(test)).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().cloned();
+        let text = text.or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string));
+        Err(format!("panic: {}", text.unwrap_or_default()))
+    })
+}
+
+/// A failure of `test` in words: the smallest program that shows it.
+pub fn report(seed: u64, case: &Case, test: &dyn Fn(&Case) -> Result<(), String>) -> String {
+    let small = shrink(case, &|smaller| guarded(|| test(smaller)).is_err());
+    let problem = guarded(|| test(&small)).err().unwrap_or_else(|| "nothing when run again".to_string());
+    format!("seed {seed}: {problem}\nsizes {:?}, data {}\n{}", small.values, small.seed, small.program)
+}
 
 /// The smallest case found for which `fails` says so. `case` itself fails.
 pub fn shrink(case: &Case, fails: &dyn Fn(&Case) -> bool) -> Case {
@@ -31,7 +52,7 @@ pub fn shrink(case: &Case, fails: &dyn Fn(&Case) -> bool) -> Case {
 /// Cases that are smaller in one way, the boldest first.
 fn candidates(case: &Case) -> Vec<Case> {
     let mut all = Vec::new();
-    let with = |program: Program| Case { program: without_dead(&program), ..case.clone() };
+    let with = |program: Program| Case { program: program.without_dead(), ..case.clone() };
     let program = &case.program;
     if case.values.len() > 1 {
         all.extend(case.values.iter().map(|v| Case { values: vec![v.clone()], ..case.clone() }));
@@ -83,27 +104,4 @@ fn candidates(case: &Case) -> Vec<Case> {
         }
     }
     all
-}
-
-/// The program without steps that no output needs. Inputs keep their names.
-fn without_dead(program: &Program) -> Program {
-    let mut live = vec![false; program.steps.len()];
-    for &output in &program.outputs {
-        live[output] = true;
-    }
-    for k in (0..program.steps.len()).rev() {
-        if live[k] {
-            for arg in program.steps[k].args() {
-                live[arg] = true;
-            }
-        }
-    }
-    let mut new = vec![0; program.steps.len()];
-    let mut steps = Vec::new();
-    for k in (0..program.steps.len()).filter(|&k| live[k]) {
-        new[k] = steps.len();
-        steps.push(program.steps[k].map_args(&|j| new[j]));
-    }
-    let outputs = program.outputs.iter().map(|&k| new[k]).collect();
-    Program { steps, outputs, ..program.clone() }
 }

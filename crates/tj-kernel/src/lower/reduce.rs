@@ -221,7 +221,7 @@ impl Ctx<'_> {
         }
     }
 
-    /// A chain of fused multiply-adds from +0 in blocks; block sums in order.
+    /// A chain of fused multiply-adds from +0 in blocks; block sums added to +0 in order.
     fn contract(&mut self, terms: &[Term], results: &[Var], index: u32, n: Value, extent: &Dim) {
         let zero = self.b.int(0);
         let step = self.b.int(CONTRACT_BLOCK);
@@ -230,7 +230,6 @@ impl Ctx<'_> {
         let lo = self.b.binary(BinOp::Mul, k, step);
         let end = self.b.binary(BinOp::Add, lo, step);
         let hi = self.b.binary(BinOp::Min, n, end);
-        let first = self.b.compare(CmpOp::Eq, k, zero);
         for (term, &result) in terms.iter().zip(results) {
             let start = self.b.constant(Scalar::zero(term.dtype));
             let sum = self.b.declare(start);
@@ -241,8 +240,7 @@ impl Ctx<'_> {
             });
             let block = self.b.get(sum);
             let before = self.b.get(result);
-            let later = self.b.binary(term.combine, before, block);
-            let total = self.b.select(first, block, later);
+            let total = self.b.binary(term.combine, before, block);
             self.b.set(result, total);
         }
         self.b.close_loop(LoopKind::Serial, k, zero, blocks);
