@@ -5,7 +5,7 @@ use tj_tensor::{DType, Scalar};
 
 use super::*;
 use crate::build::Builder;
-use crate::ir::{Gemm, Grid, Kernel, LoopKind, Matrix};
+use crate::ir::{BinOp, Gemm, Grid, Kernel, LoopKind, Matrix};
 use crate::sample::{SampleOptions, sample};
 
 fn check(kernel: &Kernel, expected: Expect) {
