@@ -16,10 +16,9 @@ use crate::prim::{BinOp, CmpOp, Machine, UnOp};
 pub fn expand<M: Machine>(m: &mut M, op: Op, args: &[M::V]) -> M::V {
     match (op, args) {
         (Op::Cast(to), &[a]) => cast(m, a, to),
-        (Op::Add | Op::Mul | Op::Maximum | Op::Minimum | Op::And | Op::Or | Op::Xor, &[a, b]) => {
-            combine(m, op, a, b)
-        }
+        (Op::Add, &[a, b]) => combine(m, BinOp::Add, a, b),
         (Op::Sub, &[a, b]) => m.binary(BinOp::Sub, a, b),
+        (Op::Mul, &[a, b]) => combine(m, BinOp::Mul, a, b),
         (Op::Div, &[a, b]) => m.binary(BinOp::Div, a, b),
         (Op::FloorDiv, &[a, b]) => m.binary(BinOp::FloorDiv, a, b),
         (Op::Remainder, &[a, b]) => m.binary(BinOp::Mod, a, b),
@@ -38,14 +37,19 @@ pub fn expand<M: Machine>(m: &mut M, op: Op, args: &[M::V]) -> M::V {
         (Op::Exp, &[a]) => elementary_function(m, a, Elementary::Exp),
         (Op::Log, &[a]) => elementary_function(m, a, Elementary::Log),
         (Op::Tanh, &[a]) => elementary_function(m, a, Elementary::Tanh),
-        (Op::Fmax, &[a, b]) => ignoring_nan(m, Op::Maximum, a, b),
-        (Op::Fmin, &[a, b]) => ignoring_nan(m, Op::Minimum, a, b),
+        (Op::Maximum, &[a, b]) => combine(m, BinOp::Max, a, b),
+        (Op::Minimum, &[a, b]) => combine(m, BinOp::Min, a, b),
+        (Op::Fmax, &[a, b]) => ignoring_nan(m, BinOp::Max, a, b),
+        (Op::Fmin, &[a, b]) => ignoring_nan(m, BinOp::Min, a, b),
         (Op::Equal, &[a, b]) => m.compare(CmpOp::Eq, a, b),
         (Op::NotEqual, &[a, b]) => m.compare(CmpOp::Ne, a, b),
         (Op::Less, &[a, b]) => m.compare(CmpOp::Lt, a, b),
         (Op::LessEqual, &[a, b]) => m.compare(CmpOp::Le, a, b),
         (Op::Greater, &[a, b]) => m.compare(CmpOp::Gt, a, b),
         (Op::GreaterEqual, &[a, b]) => m.compare(CmpOp::Ge, a, b),
+        (Op::And, &[a, b]) => m.binary(BinOp::And, a, b),
+        (Op::Or, &[a, b]) => m.binary(BinOp::Or, a, b),
+        (Op::Xor, &[a, b]) => m.binary(BinOp::Xor, a, b),
         (Op::Not, &[a]) => m.unary(UnOp::Not, a),
         (Op::Where, &[c, a, b]) => m.select(c, a, b),
         _ => panic!("operator {} does not take {} arguments", op.name(), args.len()),
@@ -77,13 +81,17 @@ fn cast<M: Machine>(m: &mut M, a: M::V, to: DType) -> M::V {
     if m.dtype(a) == to { a } else { m.cast(a, to) }
 }
 
-/// Two values by the primitive that `op` is on their dtype: sums and products of `bool` are or and and.
-fn combine<M: Machine>(m: &mut M, op: Op, a: M::V, b: M::V) -> M::V {
-    let primitive = combiner(op, m.dtype(a));
-    m.binary(primitive, a, b)
+/// Two values by one of the primitives that reductions combine by; on `bool` sums are or, products are and.
+fn combine<M: Machine>(m: &mut M, op: BinOp, a: M::V, b: M::V) -> M::V {
+    let op = match m.dtype(a).is_bool() {
+        true if matches!(op, BinOp::Add | BinOp::Max) => BinOp::Or,
+        true => BinOp::And,
+        false => op,
+    };
+    m.binary(op, a, b)
 }
 
-fn ignoring_nan<M: Machine>(m: &mut M, op: Op, a: M::V, b: M::V) -> M::V {
+fn ignoring_nan<M: Machine>(m: &mut M, op: BinOp, a: M::V, b: M::V) -> M::V {
     let both = combine(m, op, a, b);
     if !m.dtype(a).is_float() {
         return both;
