@@ -16,9 +16,9 @@ use crate::prim::{BinOp, CmpOp, Machine, UnOp};
 pub fn expand<M: Machine>(m: &mut M, op: Op, args: &[M::V]) -> M::V {
     match (op, args) {
         (Op::Cast(to), &[a]) => cast(m, a, to),
-        (Op::Add, &[a, b]) => m.binary(BinOp::Add, a, b),
+        (Op::Add, &[a, b]) => combine(m, BinOp::Add, a, b),
         (Op::Sub, &[a, b]) => m.binary(BinOp::Sub, a, b),
-        (Op::Mul, &[a, b]) => m.binary(BinOp::Mul, a, b),
+        (Op::Mul, &[a, b]) => combine(m, BinOp::Mul, a, b),
         (Op::Div, &[a, b]) => m.binary(BinOp::Div, a, b),
         (Op::FloorDiv, &[a, b]) => m.binary(BinOp::FloorDiv, a, b),
         (Op::Remainder, &[a, b]) => m.binary(BinOp::Mod, a, b),
@@ -46,8 +46,8 @@ pub fn expand<M: Machine>(m: &mut M, op: Op, args: &[M::V]) -> M::V {
         (Op::Cos, &[a]) => elementary_function(m, a, Elementary::Cos),
         (Op::Sigmoid, &[a]) => elementary_function(m, a, Elementary::Sigmoid),
         (Op::Erf, &[a]) => elementary_function(m, a, Elementary::Erf),
-        (Op::Maximum, &[a, b]) => m.binary(BinOp::Max, a, b),
-        (Op::Minimum, &[a, b]) => m.binary(BinOp::Min, a, b),
+        (Op::Maximum, &[a, b]) => combine(m, BinOp::Max, a, b),
+        (Op::Minimum, &[a, b]) => combine(m, BinOp::Min, a, b),
         (Op::Fmax, &[a, b]) => ignoring_nan(m, BinOp::Max, a, b),
         (Op::Fmin, &[a, b]) => ignoring_nan(m, BinOp::Min, a, b),
         (Op::Equal, &[a, b]) => m.compare(CmpOp::Eq, a, b),
@@ -86,8 +86,18 @@ fn cast<M: Machine>(m: &mut M, a: M::V, to: DType) -> M::V {
     if m.dtype(a) == to { a } else { m.cast(a, to) }
 }
 
+/// Two values by one of the primitives that reductions combine by; on `bool` sums are or, products are and.
+fn combine<M: Machine>(m: &mut M, op: BinOp, a: M::V, b: M::V) -> M::V {
+    let op = match m.dtype(a).is_bool() {
+        true if matches!(op, BinOp::Add | BinOp::Max) => BinOp::Or,
+        true => BinOp::And,
+        false => op,
+    };
+    m.binary(op, a, b)
+}
+
 fn ignoring_nan<M: Machine>(m: &mut M, op: BinOp, a: M::V, b: M::V) -> M::V {
-    let both = m.binary(op, a, b);
+    let both = combine(m, op, a, b);
     if !m.dtype(a).is_float() {
         return both;
     }

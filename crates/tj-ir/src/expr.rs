@@ -108,7 +108,7 @@ pub enum Tree {
     /// The last axis is kept: in index order in blocks of [`BLOCK`], blocks fold by halves.
     Col,
     /// A product of two factors, each with an index that the other lacks: a chain of fused multiply-adds from +0
-    /// in index order in blocks of [`CONTRACT_BLOCK`], block sums added in order.
+    /// in index order in blocks of [`CONTRACT_BLOCK`], block sums added to +0 in order.
     Contract,
 }
 

@@ -136,6 +136,12 @@ impl Ctx {
                 self.trace.guards.push(guard.clone());
             }
         }
+        if let Kind::Move { at, .. } = &node.kind {
+            // A slice may start at a size that no shape mentions.
+            for dim in at {
+                self.note_symbols(dim, node.location)?;
+            }
+        }
         let rank = node.shape.len();
         let body = match &node.kind {
             Kind::Failed(error) => return Err(error.clone()),

@@ -207,8 +207,8 @@ pub enum Stmt {
 }
 
 /// Operands of [`Stmt::Gemm`]. For each `(i, j)`: `k` is cut into blocks of 256; within a block a chain of fused
-/// multiply-adds starts from +0 in the order of `k`; the sums of later blocks are added to that of the first, in
-/// order. `k = 0` gives +0. `c` is overwritten and never read; it does not overlap `a` or `b`.
+/// multiply-adds starts from +0 in the order of `k`; the sums of all blocks are added to +0, in order, so that no
+/// result is -0. `k = 0` gives +0. `c` is overwritten and never read; it does not overlap `a` or `b`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Gemm {
     /// f32 or f64.

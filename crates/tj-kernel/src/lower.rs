@@ -109,11 +109,14 @@ struct Loop {
 
 fn lower_group(plan: &Plan, group: &Group, number: usize) -> Lowered {
     let head = group.queries[0];
-    let call = gemm_call(plan, head);
+    let rank = plan.query(head).shape.len();
+    // What follows a library call does so row by row; a group that shares fewer axes gets plain loops.
+    let call = gemm_call(plan, head).filter(|_| group.queries.len() == 1 || group.outer + 1 >= rank);
     let outer = choose_outer(plan, group, call.is_some());
     let nests = nests(plan, group, if call.is_some() { 1 } else { 0 });
-    // Without outer loops, nests over one axis split the task range among themselves.
-    let split = outer == 0 && !plan.query(head).shape.is_empty();
+    // If the one axis that all queries share is left to the nests, they split the task range among themselves.
+    // A group that shares no axis is one task.
+    let split = outer == 0 && group.outer > 0;
     let loops: Vec<Loop> = (plan.query(head).shape.iter().enumerate())
         .map(|(d, extent)| Loop { index: d as u32, extent: extent.clone() })
         .collect();
@@ -174,7 +177,7 @@ fn collapsed(loops: &[Loop], plan: &Plan, head: QueryId) -> bool {
 fn choose_outer(plan: &Plan, group: &Group, has_call: bool) -> usize {
     let rank = plan.query(group.queries[0]).shape.len();
     if has_call {
-        return group.outer.min(rank - 1);
+        return rank - 1;
     }
     let in_lanes = group.queries.iter().all(|&id| {
         plan.query(id).shape.len() == rank && plan.root_reduce(id).is_none_or(|r| r.tree != Tree::Row)

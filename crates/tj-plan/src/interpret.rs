@@ -327,7 +327,7 @@ fn col(terms: &[Scalar], identity: Scalar, combine: BinOp) -> Scalar {
 
 /// [`Tree::Contract`] on floats.
 struct Contraction {
-    total: Option<Scalar>,
+    total: Scalar,
     block: Scalar,
     terms: i64,
     zero: Scalar,
@@ -336,7 +336,7 @@ struct Contraction {
 impl Contraction {
     fn new(dtype: DType) -> Contraction {
         let zero = Scalar::zero(dtype);
-        Contraction { total: None, block: zero, terms: 0, zero }
+        Contraction { total: zero, block: zero, terms: 0, zero }
     }
 
     fn add(&mut self, a: Scalar, b: Scalar) {
@@ -353,7 +353,7 @@ impl Contraction {
 
     fn close(&mut self) {
         let block = std::mem::replace(&mut self.block, self.zero);
-        self.total = Some(self.total.map_or(block, |total| eval_binary(BinOp::Add, total, block)));
+        self.total = eval_binary(BinOp::Add, self.total, block);
         self.terms = 0;
     }
 
@@ -361,7 +361,7 @@ impl Contraction {
         if self.terms > 0 {
             self.close();
         }
-        self.total.unwrap_or(self.zero)
+        self.total
     }
 }
 

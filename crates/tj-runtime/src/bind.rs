@@ -206,19 +206,24 @@ impl Binder {
         if given.iter().any(|(name, _)| symbol.to_string() == *name) {
             return "given".to_string();
         }
-        for argument in &self.arguments {
-            for (d, axis) in argument.axes.iter().enumerate() {
-                let names = match axis {
-                    Axis::Fixed(_) => false,
-                    Axis::Symbol(position) => self.symbols[*position] == *symbol,
-                    Axis::Expr(dim) => dim.mentions(symbol),
-                };
-                if names {
-                    return format!("axis {d} of input {}", argument.name);
-                }
-            }
-        }
-        "unknown".to_string()
+        // An axis that is the symbol decides before one that only mentions it.
+        let is_it = |axis: &Axis| match axis {
+            Axis::Symbol(position) => self.symbols[*position] == *symbol,
+            Axis::Fixed(_) | Axis::Expr(_) => false,
+        };
+        let mentions_it = |axis: &Axis| match axis {
+            Axis::Expr(dim) => dim.mentions(symbol),
+            Axis::Fixed(_) | Axis::Symbol(_) => false,
+        };
+        let found = self.find_axis(&is_it).or_else(|| self.find_axis(&mentions_it));
+        found.unwrap_or_else(|| "unknown".to_string())
+    }
+
+    fn find_axis(&self, wanted: &dyn Fn(&Axis) -> bool) -> Option<String> {
+        self.arguments.iter().find_map(|argument| {
+            let d = argument.axes.iter().position(wanted)?;
+            Some(format!("axis {d} of input {}", argument.name))
+        })
     }
 
     /// Checks the guards of a program.

@@ -56,7 +56,7 @@ pub(crate) fn compile(
     clock.done(Stage::Code, &|| explain::code(&kernels, options.backend));
 
     let engine = scheduler.engine();
-    let program = Program::new(fused, kernels, guards, code, engine, options.threads, options.reuse)?;
+    let program = Program::new(fused, kernels, guards, code, engine, options)?;
     clock.done(Stage::Memory, &|| explain::memory(&program));
     Ok(program)
 }

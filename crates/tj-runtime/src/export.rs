@@ -231,7 +231,7 @@ static inline size_t tj_padded(int64_t bytes) { return bytes <= 0 ? 0 : ((size_t
           T sum = 0;                                                                                              \
           for (int64_t p = block; p < tj_min(k, block + 256); p++)                                                \
             sum = FMA(a[i * ar + p * ac], b[p * br + j * bc], sum);                                               \
-          total = block == 0 ? sum : total + sum;                                                                 \
+          total = total + sum;                                                                                    \
         }                                                                                                         \
         c[i * cr + j * cc] = total;                                                                               \
       }                                                                                                           \

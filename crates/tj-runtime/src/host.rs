@@ -6,10 +6,11 @@ use tj_kernel::abi::Host;
 /// The table that every kernel of this process gets.
 pub(crate) static HOST: Host = Host { gemm_f32, gemm_f64 };
 
-/// Whether `matrixmultiply` uses fused multiply-adds here; without, its bits would not be the stated ones.
+/// Whether `matrixmultiply` uses fused multiply-adds here; without, its bits would not be the stated ones. It asks for
+/// the same features.
 fn has_fma() -> bool {
     #[cfg(target_arch = "x86_64")]
-    return std::arch::is_x86_feature_detected!("fma") && std::arch::is_x86_feature_detected!("avx");
+    return std::arch::is_x86_feature_detected!("fma") && std::arch::is_x86_feature_detected!("avx2");
     #[cfg(target_arch = "aarch64")]
     return true;
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
@@ -38,7 +39,7 @@ macro_rules! gemm {
             if k <= 0 || !has_fma() {
                 for i in 0..m {
                     for j in 0..n {
-                        let mut total: Option<$t> = None;
+                        let mut total: $t = 0.0;
                         for block in (0..k.max(0)).step_by(256) {
                             let mut sum: $t = 0.0;
                             for p in block..k.min(block + 256) {
@@ -51,13 +52,24 @@ macro_rules! gemm {
                                 };
                                 sum = x.mul_add(y, sum);
                             }
-                            total = Some(total.map_or(sum, |t| t + sum));
+                            total += sum;
                         }
                         // SAFETY: As above; `c` overlaps neither factor.
-                        unsafe { *c.offset((i * c_row + j * c_col) as isize) = total.unwrap_or(0.0) };
+                        unsafe { *c.offset((i * c_row + j * c_col) as isize) = total };
                     }
                 }
                 return;
+            }
+            // The sums of blocks are added to +0, so that no result is -0. The kernels for x86 do that by themselves;
+            // elsewhere the result is made +0 first and added to.
+            let adds_to_zero = cfg!(target_arch = "x86_64");
+            if !adds_to_zero {
+                for i in 0..m {
+                    for j in 0..n {
+                        // SAFETY: The kernel was proven to pass matrices that lie inside its buffers.
+                        unsafe { *c.offset((i * c_row + j * c_col) as isize) = 0.0 };
+                    }
+                }
             }
             // SAFETY: The kernel was proven to pass matrices that lie inside its buffers, with `c` apart from both
             // factors and its elements distinct.
@@ -73,7 +85,7 @@ macro_rules! gemm {
                     b,
                     b_row as isize,
                     b_col as isize,
-                    0.0,
+                    if adds_to_zero { 0.0 } else { 1.0 },
                     c,
                     c_row as isize,
                     c_col as isize,

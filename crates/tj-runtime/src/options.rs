@@ -19,6 +19,9 @@ pub struct CompileOptions {
     pub backend: Backend,
     /// Number of threads of a call; 0 for all that the machine offers. Never changes a bit.
     pub threads: usize,
+    /// Work below which a kernel runs on one thread, in operations on one element; `None` for the default, some 60
+    /// microseconds. A tuning knob: 0 makes every kernel that can be cut run on all threads. Never changes a bit.
+    pub parallel_work: Option<u64>,
     /// Who decides; `None` for the default.
     pub scheduler: Option<Arc<dyn Scheduler>>,
     /// Inputs that belong to the signature even if no output needs them.
@@ -57,6 +60,7 @@ impl Default for CompileOptions {
             max_bytes: MaxBytes::Auto,
             backend: Backend::Auto,
             threads: 0,
+            parallel_work: None,
             scheduler: None,
             inputs: Vec::new(),
         }
@@ -82,6 +86,7 @@ impl fmt::Debug for CompileOptions {
             .field("max_bytes", &self.max_bytes)
             .field("backend", &self.backend)
             .field("threads", &self.threads)
+            .field("parallel_work", &self.parallel_work)
             .field("scheduler", &self.scheduler().name())
             .finish_non_exhaustive()
     }

@@ -16,13 +16,14 @@ use tj_plan::{Engine, Fused, QueryId, Sizes};
 use crate::bind::{Binder, Values};
 use crate::code::Code;
 use crate::error::Error;
+use crate::options::CompileOptions;
 use crate::pool;
 
 /// How many bound tuples of sizes are remembered.
 const REMEMBERED: usize = 16;
 
 /// Work below which a kernel runs on one thread: some 60 microseconds of simple operations in lanes.
-const PARALLEL_WORK: i128 = 400_000;
+const PARALLEL_WORK: u64 = 400_000;
 
 /// A program, compiled once for all sizes.
 #[derive(Debug)]
@@ -39,6 +40,8 @@ pub(crate) struct Program {
     pub binder: Binder,
     pub threads: usize,
     reuse: bool,
+    /// Work below which a kernel runs on one thread.
+    parallel_work: u64,
     /// Intervals of the arena: temporaries, then scratch memory.
     intervals: Vec<ArenaInterval>,
     planner: Planner,
@@ -148,8 +151,7 @@ impl Program {
         bound_guards: Vec<BoundGuard>,
         code: Option<Code>,
         engine: Engine,
-        threads: usize,
-        reuse: bool,
+        options: &CompileOptions,
     ) -> Result<Program, Error> {
         let plan = &fused.plan;
         let mut outputs: FxHashMap<QueryId, usize> = FxHashMap::default();
@@ -202,7 +204,7 @@ impl Program {
             }
             slots.push(own);
         }
-        let workers = pool::threads(threads);
+        let workers = pool::threads(options.threads);
         let maxima: Vec<Interval> = intervals
             .iter()
             .map(|interval| {
@@ -223,7 +225,8 @@ impl Program {
             engine,
             binder,
             threads: workers,
-            reuse,
+            reuse: options.reuse,
+            parallel_work: options.parallel_work.unwrap_or(PARALLEL_WORK),
             intervals,
             planner,
             bound: Mutex::new(Vec::new()),
@@ -338,7 +341,8 @@ impl Program {
         let work = i128::from(extent) * i128::from(kernel.grid.cost.eval(value).unwrap_or(i64::MAX));
         let multiple = kernel.grid.multiple.max(1);
         let most = (extent + multiple - 1) / multiple;
-        let workers = if work < PARALLEL_WORK { 1 } else { (self.threads as i64).min(most).max(1) };
+        let workers =
+            if work < i128::from(self.parallel_work) { 1 } else { (self.threads as i64).min(most).max(1) };
         // Two pieces a worker: a library call packs its right factor once for each, and the end is balanced.
         let chunk = (extent + 2 * workers - 1) / (2 * workers).max(1);
         let chunk = ((chunk + multiple - 1) / multiple * multiple).max(1);

@@ -17,7 +17,8 @@ use crate::guard::{Condition, Guard};
 pub enum At {
     /// A position, counted from the end if negative; drops the axis.
     Index(i64),
-    /// Positions `start, start + step, ...` before `stop`, with Python's meaning of negative and absent ends.
+    /// Positions `start, start + step, ...` before `stop`, with Python's meaning of negative and absent ends. An end
+    /// that is not a number is a position: it is guarded not to be negative.
     Slice {
         /// First position; absent: the first in the direction of `step`.
         start: Option<Dim>,
@@ -244,6 +245,16 @@ impl LazyTensor {
                 At::Index(index) => map.push(self.fixed(axis, *index, &mut guards, location)?),
                 At::Slice { start, stop, step } => {
                     let size = &self.shape()[axis];
+                    for end in [start, stop].into_iter().flatten().filter(|end| end.is_const().is_none()) {
+                        let zero = Dim::from(0);
+                        if zero.known_le(end) != Some(true) {
+                            guards.push(Guard {
+                                condition: Condition::LessEqual(zero, end.clone()),
+                                reason: format!("index: {end} is a position on axis {axis}"),
+                                location,
+                            });
+                        }
+                    }
                     let (first, length) = slice_range(size, start.as_ref(), stop.as_ref(), *step)
                         .ok_or_else(|| Cause::Argument { op, problem: "a slice step of 0".to_string() })?;
                     map.push(first + position(shape.len()) * *step);

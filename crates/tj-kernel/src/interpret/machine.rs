@@ -255,7 +255,7 @@ impl Machine<'_, '_> {
                 let mut sum = 0;
                 for start in (0..k).step_by(GEMM_BLOCK as usize) {
                     let block = self.chain(gemm, i, j, start..k.min(start + GEMM_BLOCK), fma)?;
-                    sum = if start == 0 { block } else { add(sum, block) };
+                    sum = add(sum, block);
                 }
                 self.store(gemm.c.buffer.index(), self.element(&gemm.c, i, j), sum)?;
             }

@@ -47,7 +47,7 @@ impl Ctx<'_> {
             .collect();
         match tree {
             Tree::Row => self.row(&terms, &results, index, n, extent),
-            Tree::Col => self.col(&terms, &results, index, n, extent),
+            Tree::Col => self.col(&terms, &results, index, n, extent, &self.plan.query(queries[0]).shape),
             Tree::Contract => self.contract(&terms, &results, index, n, extent),
         }
         results.into_iter().map(|var| self.b.get(var)).collect()
@@ -109,8 +109,9 @@ impl Ctx<'_> {
     }
 
     /// In order in blocks, blocks by halves; every lane of the enclosing loop on its own.
-    fn col(&mut self, terms: &[Term], results: &[Var], index: u32, n: Value, extent: &Dim) {
-        let column = self.index.iter().filter(|(i, _)| **i < index).max_by_key(|(i, _)| **i).map(|(&i, _)| i);
+    fn col(&mut self, terms: &[Term], results: &[Var], index: u32, n: Value, extent: &Dim, shape: &[Dim]) {
+        // The last axis of the result, whose loop runs in lanes.
+        let column = shape.last().map(|columns| (index - 1, columns));
         self.in_blocks(terms, results, n, extent, column, |ctx, lo, hi| {
             let accumulators = ctx.accumulators(terms, None);
             ctx.chain(LoopKind::Serial, terms, &accumulators, index, lo, hi);
@@ -126,7 +127,7 @@ impl Ctx<'_> {
         results: &[Var],
         n: Value,
         extent: &Dim,
-        column: Option<u32>,
+        column: Option<(u32, &Dim)>,
         mut block: impl FnMut(&mut Self, Value, Value) -> Vec<Value>,
     ) {
         let zero = self.b.int(0);
@@ -142,7 +143,7 @@ impl Ctx<'_> {
             return;
         }
         let count = extent.ceildiv(&Dim::from(BLOCK));
-        let columns = column.map_or(Dim::from(1), |d| self.column_extent(d));
+        let columns = column.map_or(Dim::from(1), |(_, columns)| columns.clone());
         let partial: Vec<Buf> = terms
             .iter()
             .map(|term| self.scratch("partial".to_string(), term.dtype, &count * &columns))
@@ -150,7 +151,7 @@ impl Ctx<'_> {
         let blocks = self.size(&count);
         let stride = self.size(&columns);
         let position = match column {
-            Some(d) => self.index[&d],
+            Some((d, _)) => self.index[&d],
             None => zero,
         };
         let step = self.b.int(BLOCK);
@@ -220,7 +221,7 @@ impl Ctx<'_> {
         }
     }
 
-    /// A chain of fused multiply-adds from +0 in blocks; block sums in order.
+    /// A chain of fused multiply-adds from +0 in blocks; block sums added to +0 in order.
     fn contract(&mut self, terms: &[Term], results: &[Var], index: u32, n: Value, extent: &Dim) {
         let zero = self.b.int(0);
         let step = self.b.int(CONTRACT_BLOCK);
@@ -229,7 +230,6 @@ impl Ctx<'_> {
         let lo = self.b.binary(BinOp::Mul, k, step);
         let end = self.b.binary(BinOp::Add, lo, step);
         let hi = self.b.binary(BinOp::Min, n, end);
-        let first = self.b.compare(CmpOp::Eq, k, zero);
         for (term, &result) in terms.iter().zip(results) {
             let start = self.b.constant(Scalar::zero(term.dtype));
             let sum = self.b.declare(start);
@@ -240,8 +240,7 @@ impl Ctx<'_> {
             });
             let block = self.b.get(sum);
             let before = self.b.get(result);
-            let later = self.b.binary(term.combine, before, block);
-            let total = self.b.select(first, block, later);
+            let total = self.b.binary(term.combine, before, block);
             self.b.set(result, total);
         }
         self.b.close_loop(LoopKind::Serial, k, zero, blocks);
@@ -267,12 +266,6 @@ impl Ctx<'_> {
                 self.b.binary(term.combine, sum, value)
             }
         }
-    }
-
-    fn column_extent(&self, d: u32) -> Dim {
-        let shapes = self.group.queries.iter().map(|&id| &self.plan.query(id).shape);
-        let extent = shapes.into_iter().find_map(|shape| shape.get(d as usize));
-        extent.cloned().unwrap_or(Dim::from(1))
     }
 
     fn if_else(&mut self, cond: Value, then: impl FnOnce(&mut Self), els: impl FnOnce(&mut Self)) {

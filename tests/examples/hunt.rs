@@ -1,0 +1,33 @@
+//! Checks many seeds in a row: `hunt FIRST COUNT [all | c | legal | illegal]`. Prints the smallest program of each failure.
+
+use tj_tests::engines::{c_engines, engines};
+use tj_tests::generate::generate;
+use tj_tests::shrink::{guarded, report};
+use tj_tests::{Case, chaos, check};
+
+fn main() {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let number = |at: usize, other: u64| words.get(at).and_then(|w| w.parse().ok()).unwrap_or(other);
+    let (first, count) = (number(0, 0), number(1, 100));
+    let test = |case: &Case, seed: u64| match words.get(2).map_or("all", String::as_str) {
+        "c" => check(case, &c_engines()).map(|_| ()),
+        "legal" => check(case, &chaos::engines(seed)).map(|_| ()),
+        "illegal" => {
+            let outcomes = check(case, &[])?;
+            (0..4).try_for_each(|k| chaos::check_spoiled(case, &outcomes, seed.wrapping_add(k)).map(|_| ()))
+        }
+        _ => check(case, &engines()).map(|_| ()),
+    };
+    // Panics are failures like any other, and are reported with the program.
+    std::panic::set_hook(Box::new(|_| ()));
+    let (mut steps, mut failures) = (0, 0);
+    for seed in first..first + count {
+        let case = generate(seed);
+        steps += case.program.steps.len();
+        if guarded(|| test(&case, seed)).is_err() {
+            failures += 1;
+            eprintln!("{}", report(seed, &case, &|case| test(case, seed)));
+        }
+    }
+    eprintln!("{failures} failures in {count} programs of {:.1} steps", steps as f64 / count as f64);
+}

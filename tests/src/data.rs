@@ -1,0 +1,136 @@
+//! Tensors from a seed: awkward values in awkward layouts.
+
+use tensorjit::{DType, Scalar, SliceSpec, Tensor};
+
+use crate::rng::Rng;
+
+/// What kind of numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Values {
+    /// Small whole numbers: sums and products are exact.
+    Small,
+    /// Spread over some orders of magnitude: the order of additions shows.
+    Spread,
+    /// NaN, infinities, zeros of both signs, subnormals, extremes.
+    Special,
+}
+
+/// A tensor of a dtype and shape, in a layout that the seed chooses: row-major, or a strided, reversed, transposed or
+/// broadcast view of something larger.
+pub fn tensor(dtype: DType, shape: &[usize], seed: u64) -> Tensor {
+    let mut rng = Rng::new(seed);
+    let values = match rng.below(10) {
+        0..3 => Values::Small,
+        3..7 => Values::Spread,
+        _ => Values::Special,
+    };
+    let view = if rng.chance(60) || shape.is_empty() { 0 } else { 1 + rng.below(4) };
+    let made = match view {
+        0 => Some(row_major(dtype, shape, values, &mut rng)),
+        1 => strided(dtype, shape, values, &mut rng),
+        2 => reversed(dtype, shape, values, &mut rng),
+        3 => {
+            let turned: Vec<usize> = shape.iter().rev().copied().collect();
+            Some(row_major(dtype, &turned, values, &mut rng).transpose())
+        }
+        _ => broadcast(dtype, shape, values, &mut rng),
+    };
+    made.unwrap_or_else(|| row_major(dtype, shape, values, &mut rng))
+}
+
+/// The middle of something twice as large.
+fn strided(dtype: DType, shape: &[usize], values: Values, rng: &mut Rng) -> Option<Tensor> {
+    let axis = rng.below(shape.len());
+    let mut larger = shape.to_vec();
+    larger[axis] = 2 * larger[axis] + 1;
+    let spec = SliceSpec { start: Some(1), stop: None, step: 2 };
+    row_major(dtype, &larger, values, rng).slice(axis, spec).ok()
+}
+
+fn reversed(dtype: DType, shape: &[usize], values: Values, rng: &mut Rng) -> Option<Tensor> {
+    let axis = rng.below(shape.len());
+    row_major(dtype, shape, values, rng).flip(axis).ok()
+}
+
+/// The same values along one axis.
+fn broadcast(dtype: DType, shape: &[usize], values: Values, rng: &mut Rng) -> Option<Tensor> {
+    let axis = rng.below(shape.len());
+    let mut smaller = shape.to_vec();
+    smaller[axis] = 1;
+    row_major(dtype, &smaller, values, rng).broadcast_to(shape).ok()
+}
+
+fn row_major(dtype: DType, shape: &[usize], values: Values, rng: &mut Rng) -> Tensor {
+    let count: usize = shape.iter().product();
+    let mut next = || value(dtype, values, rng);
+    let made = match dtype {
+        DType::Bool => {
+            Tensor::from_shape_vec(shape, (0..count).map(|_| next().to_f64() != 0.0).collect::<Vec<bool>>())
+        }
+        DType::I32 => {
+            Tensor::from_shape_vec(shape, (0..count).map(|_| next().to_i64() as i32).collect::<Vec<i32>>())
+        }
+        DType::I64 => {
+            Tensor::from_shape_vec(shape, (0..count).map(|_| next().to_i64()).collect::<Vec<i64>>())
+        }
+        DType::F32 => {
+            Tensor::from_shape_vec(shape, (0..count).map(|_| next().to_f64() as f32).collect::<Vec<f32>>())
+        }
+        DType::F64 => {
+            Tensor::from_shape_vec(shape, (0..count).map(|_| next().to_f64()).collect::<Vec<f64>>())
+        }
+        other => panic!("no test makes inputs of dtype {other}"),
+    };
+    made.expect("the vector has as many elements as the shape")
+}
+
+fn value(dtype: DType, values: Values, rng: &mut Rng) -> Scalar {
+    if dtype.is_bool() {
+        return Scalar::Bool(rng.chance(50));
+    }
+    if dtype.is_int() {
+        let wide: i64 = match values {
+            Values::Small => rng.range(-3, 3),
+            Values::Spread => rng.next() as i64 >> rng.below(63),
+            Values::Special => {
+                let narrow = [i64::from(i32::MIN), i64::from(i32::MAX), 0, 1, -1, 2, 31, 32];
+                let all = [i64::MIN, i64::MAX, 1 << 53, i64::from(i32::MIN), 0, 1, -1, 63, 64];
+                if dtype == DType::I32 { rng.pick(&narrow) } else { rng.pick(&all) }
+            }
+        };
+        return Scalar::I64(wide).cast(dtype);
+    }
+    let x = match values {
+        Values::Small => rng.range(-3, 3) as f64,
+        Values::Spread => (rng.unit() * 2.0 - 1.0) * 10_f64.powi(rng.range(-4, 4) as i32),
+        Values::Special => special(dtype, rng),
+    };
+    Scalar::F64(x).cast(dtype)
+}
+
+fn special(dtype: DType, rng: &mut Rng) -> f64 {
+    let (least, greatest) = match dtype {
+        DType::F32 => (f64::from(f32::from_bits(1 + rng.below(5) as u32)), f64::from(f32::MAX)),
+        _ => (f64::from_bits(1 + rng.below(5) as u64), f64::MAX),
+    };
+    let all = [
+        f64::NAN,
+        -f64::NAN,
+        f64::INFINITY,
+        f64::NEG_INFINITY,
+        0.0,
+        -0.0,
+        1.0,
+        -1.0,
+        0.5,
+        2.5,
+        least,
+        -least,
+        greatest,
+        -greatest,
+        88.5,
+        -104.0,
+        1e-30,
+    ];
+    if rng.chance(30) { rng.unit() * 4.0 - 2.0 } else { rng.pick(&all) }
+}
