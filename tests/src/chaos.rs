@@ -113,6 +113,7 @@ fn reads(plan: &Plan, inline: &[bool]) -> Vec<Vec<usize>> {
 /// Which queries are written into their readers: any that may be, each with the same probability.
 fn random_inlining(plan: &Plan, rng: &mut Rng) -> Vec<bool> {
     let percent = rng.pick(&[0, 30, 70, 100]);
+    let produced = plan.produced();
     let mut inline = vec![false; plan.queries.len()];
     let mut nodes = vec![0; plan.queries.len()];
     for id in plan.query_ids() {
@@ -128,7 +129,7 @@ fn random_inlining(plan: &Plan, rng: &mut Rng) -> Vec<bool> {
         });
         nodes[id.index()] = written.sum();
         let may =
-            plan.root_reduce(id).is_none() && !plan.is_produced(id) && nodes[id.index()] < MAX_NODES / 4;
+            plan.root_reduce(id).is_none() && !produced[id.index()] && nodes[id.index()] < MAX_NODES / 4;
         inline[id.index()] = may && rng.chance(percent);
     }
     inline
