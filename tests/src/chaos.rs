@@ -115,6 +115,7 @@ fn random_inlining(plan: &Plan, rng: &mut Rng) -> Vec<bool> {
     let percent = rng.pick(&[0, 30, 70, 100]);
     let mut inline = vec![false; plan.queries.len()];
     let mut nodes = vec![0; plan.queries.len()];
+    let produced = plan.produced();
     for id in plan.query_ids() {
         let own = plan.arena.reachable(&[plan.query(id).body]);
         let written = own.iter().map(|&node| match plan.arena.node(node) {
@@ -128,7 +129,7 @@ fn random_inlining(plan: &Plan, rng: &mut Rng) -> Vec<bool> {
         });
         nodes[id.index()] = written.sum();
         let may =
-            plan.root_reduce(id).is_none() && !plan.is_produced(id) && nodes[id.index()] < MAX_NODES / 4;
+            plan.root_reduce(id).is_none() && !produced[id.index()] && nodes[id.index()] < MAX_NODES / 4;
         inline[id.index()] = may && rng.chance(percent);
     }
     inline
