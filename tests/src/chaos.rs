@@ -116,6 +116,7 @@ fn random_inlining(plan: &Plan, rng: &mut Rng) -> Vec<bool> {
     let produced = plan.produced();
     let mut inline = vec![false; plan.queries.len()];
     let mut nodes = vec![0; plan.queries.len()];
+    let produced = plan.produced();
     for id in plan.query_ids() {
         let own = plan.arena.reachable(&[plan.query(id).body]);
         let written = own.iter().map(|&node| match plan.arena.node(node) {
