@@ -57,7 +57,7 @@ impl Case {
                 None => return Tensor::scalar(false),
             };
             let mut rng = Rng::new(self.seed ^ ((position as u64 + 1) << 32));
-            let seed = values.iter().fold(rng.next(), |s, &v| Rng::new(s ^ v as u64).next());
+            let seed = values.iter().fold(rng.bits(), |s, &v| Rng::new(s ^ v as u64).bits());
             data::tensor(decl.dtype, &shape, seed)
         };
         Ok(self.program.inputs.iter().enumerate().map(tensor).collect())

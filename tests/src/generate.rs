@@ -76,7 +76,7 @@ pub fn generate(seed: u64) -> Case {
     }
     maker.choose_outputs();
     let Maker { program, values, mut rng, .. } = maker;
-    Case { program: program.without_dead(), values, seed: rng.next() }
+    Case { program: program.without_dead(), values, seed: rng.bits() }
 }
 
 struct Maker {

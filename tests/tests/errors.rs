@@ -1,4 +1,5 @@
 //! Wrong calls give exact messages, and the next call works.
+#![expect(clippy::unwrap_used, reason = "a test stops where something is not as it should be")]
 
 use tensorjit::{
     Bytes, CompileOptions, CompiledGraph, DType, Dim, LazyTensor, OutputView, Tensor, constant, input,
@@ -31,6 +32,9 @@ fn location(line: &str) -> String {
     format!("{}:{}:{}", file!(), number + 1, found.find(line).unwrap() + 1)
 }
 
+type Inputs<'a> = Vec<(&'a str, &'a Tensor)>;
+type Bindings<'a> = &'a [(&'a str, i64)];
+
 #[test]
 fn wrong_arguments() {
     let graph = graph(CompileOptions::default());
@@ -43,8 +47,7 @@ fn wrong_arguments() {
         "4 == m does not hold: m = 3 (axis 0 of input b); needed by add of [n, 4] and [m] ({})",
         location("(x.matmul(&w) + b).sum(1)")
     );
-    type Inputs<'a> = Vec<(&'a str, &'a Tensor)>;
-    let cases: Vec<(Inputs<'_>, &[(&str, i64)], &str)> = vec![
+    let cases: Vec<(Inputs<'_>, Bindings<'_>, &str)> = vec![
         (vec![("x", &flat), ("w", &w), ("b", &b)], &[], "input x has rank 1, declared f32[n, k]"),
         (vec![("x", &x), ("w", &doubles), ("b", &b)], &[], "input w has dtype f64, declared f32"),
         (vec![("x", &x), ("w", &other), ("b", &b)], &[], "axis 1 of input w has size 5, but declared 4"),
@@ -148,7 +151,7 @@ fn budgets_are_checked_before_anything_is_allocated() {
     let error = graph.call(&[("x", &large), ("w", &tall), ("b", &b)]).unwrap_err().to_string();
     let (needed, allowed) = numbers(&error);
     assert_eq!(allowed, 10_000, "{error}");
-    assert!(needed > 100 * 4 << 40, "{error}");
+    assert!(needed > (100 * 4) << 40, "{error}");
     assert!(graph.call(&[("x", &x), ("w", &w), ("b", &b)]).is_ok());
 
     // Exactly what is needed is enough, one byte less is not.

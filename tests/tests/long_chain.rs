@@ -1,4 +1,5 @@
 //! Programs of 100 000 operations compile and run. Ten times as many: `cargo xtask soak`.
+#![expect(clippy::unwrap_used, reason = "a test stops where something is not as it should be")]
 
 use tensorjit::{CompileOptions, CompiledGraph, DType, Dim, LazyTensor, Tensor, input, maximum};
 

@@ -6,8 +6,8 @@
 //!
 //! A scheduler decides and never transforms; each stage is shown to the observer.
 
-use tj_ir::LazyTensor;
 use tj_ir::trace::trace;
+use tj_ir::{Dim, LazyTensor};
 use tj_kernel::verify::{BoundGuard, verify};
 use tj_kernel::{Lowered, lower};
 use tj_plan::{Engine, Form, Plan, Sizes, canonicalise, debug_verify, debug_verify_fused, fuse};
@@ -17,7 +17,7 @@ use crate::error::Error;
 use crate::explain;
 use crate::observe::{Clock, Observer, Stage};
 use crate::options::CompileOptions;
-use crate::program::{Program, internal, schedule};
+use crate::program::{Program, bytes, internal, schedule};
 
 /// Compiles a program once for all sizes.
 pub(crate) fn compile(
@@ -40,6 +40,7 @@ pub(crate) fn compile(
     let fused = fuse(&plan, &grouping)
         .map_err(|cause| Error::Scheduler { scheduler: scheduler.name().to_string(), cause })?;
     debug_verify_fused("fuse", &fused);
+    check_counts(&fused.plan)?;
     clock.done(Stage::Fuse, &|| explain::fused(&fused));
 
     let kernels = match scheduler.engine() {
@@ -59,6 +60,21 @@ pub(crate) fn compile(
     let program = Program::new(fused, kernels, guards, code, engine, options)?;
     clock.done(Stage::Memory, &|| explain::memory(&program));
     Ok(program)
+}
+
+/// Refuses tensors whose number of elements overflows whatever the sizes are; the others are checked at bind.
+fn check_counts(plan: &Plan) -> Result<(), Error> {
+    let inputs = plan.inputs.iter().map(|input| (&input.shape, input.dtype));
+    let queries = plan.queries.iter().map(|query| (&query.shape, query.dtype));
+    for (shape, dtype) in inputs.chain(queries) {
+        let known: Option<Vec<usize>> =
+            shape.iter().map(|dim| dim.is_const().and_then(|c| usize::try_from(c).ok())).collect();
+        if let Some(extents) = known {
+            bytes(&extents, dtype.size())?;
+        }
+        shape.iter().fold(Dim::from(1), |n, dim| n * dim.clone()).check()?;
+    }
+    Ok(())
 }
 
 /// Proves every access of every kernel, or says which sizes must be checked at bind.

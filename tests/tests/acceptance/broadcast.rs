@@ -161,15 +161,15 @@ fn b13_counts_do_not_wrap() {
     assert_eq!(nothing.count(), Ok(0));
     let x = fixed("x", DType::F32, &[0]);
     let y = x.reshape(&[1 << 33, 1 << 33, 0].map(|n: i64| Some(Dim::from(n))));
-    let error = CompiledGraph::new(&[y], CompileOptions::default()).unwrap_err();
-    assert!(error.to_string().contains("8589934592"), "{error}");
+    let error = CompiledGraph::new(&[y], CompileOptions::default()).unwrap_err().to_string();
+    assert!(error.contains("8589934592*(8589934592) does not fit in 64 bits"), "{error}");
     // A broadcast stores nothing, until it is asked for.
     let large = [1 << 40, 1 << 40].map(|n: i64| Dim::from(n));
     let s = fixed("s", DType::F32, &[]).broadcast_to(&large);
     s.check().unwrap();
     let one = Tensor::scalar(1.0_f32);
-    let graph = CompiledGraph::new(std::slice::from_ref(&s), CompileOptions::default()).unwrap();
-    let error = graph.call(&[("s", &one)]).unwrap_err().to_string();
+    let error =
+        CompiledGraph::new(std::slice::from_ref(&s), CompileOptions::default()).unwrap_err().to_string();
     assert!(error.contains("1208925819614629174706176 elements"), "{error}");
     let corner = s.index([At::Index(-1), at(7, 9, 1)]);
     equal(&everywhere(&[corner], &[("s", &one)])[0], &Tensor::full([2], 1.0_f32).unwrap());
