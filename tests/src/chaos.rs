@@ -113,7 +113,6 @@ fn reads(plan: &Plan, inline: &[bool]) -> Vec<Vec<usize>> {
 /// Which queries are written into their readers: any that may be, each with the same probability.
 fn random_inlining(plan: &Plan, rng: &mut Rng) -> Vec<bool> {
     let percent = rng.pick(&[0, 30, 70, 100]);
-    let produced = plan.produced();
     let mut inline = vec![false; plan.queries.len()];
     let mut nodes = vec![0; plan.queries.len()];
     let produced = plan.produced();
