@@ -164,7 +164,7 @@ extern "C" fn gemm<T: Fma>(
                     };
                     chain = x.fma(y, chain);
                 }
-                sum = if block == 0 { chain } else { sum.add(chain) };
+                sum = sum.add(chain);
             }
             // SAFETY: as above.
             unsafe { *c.offset((i * c_row + j * c_col) as isize) = sum };

@@ -117,7 +117,7 @@ macro_rules! gemm {
                         let (x, y) = unsafe { (*a.offset(at(i, ar, l, ac)), *b.offset(at(l, br, j, bc))) };
                         chain = x.mul_add(y, chain);
                     }
-                    sum = if block == 0 { chain } else { sum + chain };
+                    sum += chain;
                 }
                 // SAFETY: As above.
                 unsafe { *c.offset(at(i, cr, j, cc)) = sum };
