@@ -8,6 +8,7 @@ use crate::eager::{concrete_shapes, eager};
 use crate::engines::{Call, Named, Outcome, differ, same_everywhere};
 use crate::program::{Program, Step};
 use crate::rng::Rng;
+use crate::rubbish::writes_every_element;
 
 /// A program with sizes and a seed for its data.
 #[derive(Clone, Debug, PartialEq)]
@@ -111,6 +112,7 @@ pub fn check(case: &Case, engines: &[Named]) -> Result<Vec<Outcome>, String> {
     let arguments = case.arguments("", &outputs)?;
     let calls: Vec<Call<'_>> = arguments.iter().map(Arguments::call).collect();
     let outcomes = same_everywhere(&outputs, &[], &calls, engines)?;
+    writes_every_element(&outputs, &calls, &outcomes)?;
     for (outcome, values) in outcomes.iter().zip(&case.values) {
         match outcome {
             Ok(_) => {
