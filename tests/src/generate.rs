@@ -45,9 +45,13 @@ pub fn generate(seed: u64) -> Case {
     let large = rng.chance(15);
     let n_symbols = 1 + rng.below(3);
     let names = ["N", "M", "K"];
-    let bounds = [(0, 9000), (0, 1 << 62), (0, 10_000), (0, 100_000)];
-    let symbols: Vec<SymbolDecl> =
-        names[..n_symbols].iter().map(|name| SymbolDecl { name, bounds: rng.pick(&bounds) }).collect();
+    let wide = [(0, 9000), (0, 1 << 62), (1, 10_000), (0, 100_000)];
+    let any = [(0, 1 << 62), (0, 9000), (0, 4096), (1, 4096), (0, 300), (1, 64)];
+    let decl = |(s, name): (usize, &&'static str)| {
+        let bounds = if large && s == 0 { rng.pick(&wide) } else { rng.pick(&any) };
+        SymbolDecl { name, bounds }
+    };
+    let symbols: Vec<SymbolDecl> = names[..n_symbols].iter().enumerate().map(decl).collect();
     let calls = 1 + rng.below(3);
     let values = (0..calls).map(|_| {
         let value = |s: usize, rng: &mut Rng| match (large, s) {
@@ -56,7 +60,11 @@ pub fn generate(seed: u64) -> Case {
             (false, _) if rng.chance(20) => rng.pick(&MEDIUM),
             (false, _) => rng.pick(&SMALL),
         };
-        (0..n_symbols).map(|s| value(s, &mut rng)).collect()
+        let clamped = |s: usize, rng: &mut Rng| {
+            let (lo, hi) = symbols[s].bounds;
+            value(s, rng).clamp(lo, hi)
+        };
+        (0..n_symbols).map(|s| clamped(s, &mut rng)).collect()
     });
     let values: Vec<Vec<i64>> = values.collect();
     let program = Program { symbols, ..Program::default() };
