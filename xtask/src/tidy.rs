@@ -32,6 +32,7 @@ const MAX_LINES: usize = 800;
 const UNSAFE_FILES: &[&str] = &[
     "crates/tj-codegen-cranelift/src/executable.rs",
     "crates/tj-runtime/src/host.rs",
+    "crates/tj-runtime/src/pool.rs",
     "crates/tj-runtime/src/run.rs",
     "crates/tj-runtime/src/toolchain/load.rs",
 ];

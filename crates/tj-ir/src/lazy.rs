@@ -118,10 +118,11 @@ impl LazyTensor {
     /// use tj_ir::{input, Dim};
     /// use tj_tensor::DType;
     ///
-    /// let x = input("x", DType::F32, [Dim::from(3), Dim::from(4)]);
+    /// let x = input("x", DType::F32, [Dim::from(3), Dim::from(4)])?;
     /// let broken = (&x + &x.transpose()).sum(0) * 2;
     /// let error = broken.check().unwrap_err();
-    /// assert!(error.to_string().starts_with("add: shapes [3, 4] and [4, 3] do not fit: 4 is not 3"));
+    /// assert!(error.to_string().starts_with("add: shapes [3, 4] and [4, 3] do not fit: 3 is not 4"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn check(&self) -> Result<(), IrError> {
         match &self.0.kind {

@@ -31,7 +31,7 @@ mod reduce;
 
 use rustc_hash::FxHashMap;
 use tj_ir::expr::Source;
-use tj_ir::{Dim, Tree};
+use tj_ir::{Dim, Expr, ExprId, Tree};
 use tj_plan::{Fused, Group, Plan, QueryId};
 
 use crate::build::Builder;
@@ -194,12 +194,17 @@ fn grid(
     call: Option<&GemmCall>,
 ) -> Grid {
     let mut cost = Dim::from(0);
-    for &id in &group.queries {
+    // A library call states its own cost.
+    for &id in &group.queries[usize::from(call.is_some())..] {
         let query = plan.query(id);
-        let inner = query.shape.iter().skip(1);
+        let inner: Vec<&Dim> = if collapsed(loops, plan, id) {
+            loops[1..].iter().map(|l| &l.extent).collect()
+        } else {
+            query.shape.iter().skip(1).collect()
+        };
         let reduced = plan.root_reduce(id).map_or(Dim::from(1), |r| r.extent);
-        let nodes = plan.arena.reachable(&[query.body]).len();
-        cost += inner.fold(reduced, |n, d| n * d.clone()) * nodes as i64;
+        let work: u32 = plan.arena.reachable(&[query.body]).into_iter().map(|node| cost_of(plan, node)).sum();
+        cost += inner.into_iter().fold(reduced, |n, d| n * d.clone()) * i64::from(work);
     }
     if let Some(call) = call {
         cost += call.cost();
@@ -213,6 +218,14 @@ fn grid(
             (false, None) => 1,
         },
         cost,
+    }
+}
+
+/// What a node costs in additions; what moves or names a value costs as much as one.
+fn cost_of(plan: &Plan, node: ExprId) -> u32 {
+    match plan.arena.node(node) {
+        Expr::Map { op, .. } => op.info().cost,
+        Expr::Read { .. } | Expr::Const(_) | Expr::Number(_) | Expr::Size(_) | Expr::Reduce { .. } => 1,
     }
 }
 

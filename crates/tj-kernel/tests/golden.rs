@@ -1,5 +1,4 @@
 //! The text of every stage for two programs; `UPDATE_EXPECT=1` blesses what changed.
-#![expect(clippy::unwrap_used, reason = "a test stops where something is not as it should be")]
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use expect_test::{ExpectFile, expect_file};

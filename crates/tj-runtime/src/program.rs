@@ -22,8 +22,9 @@ use crate::pool;
 /// How many bound tuples of sizes are remembered.
 const REMEMBERED: usize = 16;
 
-/// Work below which a kernel runs on one thread: some 60 microseconds of simple operations in lanes.
-const PARALLEL_WORK: u64 = 400_000;
+/// Work, in additions, below which a kernel runs on one thread. In lanes an addition takes some 0.02 ns, so that this is
+/// 60 microseconds, which is what waking the other threads is worth.
+const PARALLEL_WORK: u64 = 3_000_000;
 
 /// A program, compiled once for all sizes.
 #[derive(Debug)]

@@ -1,4 +1,5 @@
 //! Small programs through every layer and every engine: same bits, right numbers.
+#![cfg(feature = "cranelift")]
 #![expect(clippy::unwrap_used, reason = "a test stops where something is not as it should be")]
 
 use std::sync::Arc;

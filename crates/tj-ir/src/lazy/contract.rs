@@ -15,9 +15,10 @@ impl LazyTensor {
     /// use tj_ir::{input, Dim};
     /// use tj_tensor::DType;
     ///
-    /// let a = input("a", DType::F32, [5.into(), 2.into(), 3.into()]);
-    /// let b = input("b", DType::F32, [3.into(), 4.into()]);
+    /// let a = input("a", DType::F32, [5.into(), 2.into(), 3.into()])?;
+    /// let b = input("b", DType::F32, [3.into(), 4.into()])?;
     /// assert_eq!(a.matmul(&b).shape(), [5, 2, 4].map(Dim::from));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[track_caller]
     pub fn matmul(&self, other: &LazyTensor) -> LazyTensor {

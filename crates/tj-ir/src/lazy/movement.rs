@@ -299,7 +299,7 @@ impl LazyTensor {
     /// use tj_tensor::DType;
     ///
     /// let n = Dim::new("N", 0..=100)?;
-    /// let x = input("x", DType::F32, [n.clone(), 6.into()]);
+    /// let x = input("x", DType::F32, [n.clone(), 6.into()])?;
     /// let y = x.reshape(&[None, Some(2.into())]);
     /// assert_eq!(y.shape(), [n * 3, 2.into()]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
