@@ -45,9 +45,13 @@ pub fn generate(seed: u64) -> Case {
     let large = rng.chance(15);
     let n_symbols = 1 + rng.below(3);
     let names = ["N", "M", "K"];
-    let bounds = [(0, 9000), (0, 1 << 62), (0, 10_000), (0, 100_000)];
-    let symbols: Vec<SymbolDecl> =
-        names[..n_symbols].iter().map(|name| SymbolDecl { name, bounds: rng.pick(&bounds) }).collect();
+    let wide = [(0, 9000), (0, 1 << 62), (1, 10_000), (0, 100_000)];
+    let any = [(0, 1 << 62), (0, 9000), (0, 4096), (1, 4096), (0, 300), (1, 64)];
+    let decl = |(s, name): (usize, &&'static str)| {
+        let bounds = if large && s == 0 { rng.pick(&wide) } else { rng.pick(&any) };
+        SymbolDecl { name, bounds }
+    };
+    let symbols: Vec<SymbolDecl> = names[..n_symbols].iter().enumerate().map(decl).collect();
     let calls = 1 + rng.below(3);
     let values = (0..calls).map(|_| {
         let value = |s: usize, rng: &mut Rng| match (large, s) {
@@ -56,16 +60,21 @@ pub fn generate(seed: u64) -> Case {
             (false, _) if rng.chance(20) => rng.pick(&MEDIUM),
             (false, _) => rng.pick(&SMALL),
         };
-        (0..n_symbols).map(|s| value(s, &mut rng)).collect()
+        let clamped = |s: usize, rng: &mut Rng| {
+            let (lo, hi) = symbols[s].bounds;
+            value(s, rng).clamp(lo, hi)
+        };
+        (0..n_symbols).map(|s| clamped(s, &mut rng)).collect()
     });
     let values: Vec<Vec<i64>> = values.collect();
     let program = Program { symbols, ..Program::default() };
     let dims = program.dims("").expect("bounds are in order");
-    let mut maker = Maker { rng, program, dims, values, built: Vec::new(), shapes: Vec::new() };
+    let mut maker =
+        Maker { style: rng.pick(&STYLES), rng, program, dims, values, built: Vec::new(), shapes: Vec::new() };
     for _ in 0..1 + maker.rng.below(3) {
         maker.new_input(None);
     }
-    let wanted = maker.built.len() + 1 + maker.rng.below(14);
+    let wanted = maker.built.len() + 1 + maker.rng.below(20);
     for _ in 0..wanted * 6 {
         if maker.built.len() >= wanted {
             break;
@@ -79,7 +88,49 @@ pub fn generate(seed: u64) -> Case {
     Case { program: program.without_dead(), values, seed: rng.bits() }
 }
 
+/// Kinds of steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Binary,
+    Unary,
+    Cast,
+    Where,
+    Clip,
+    Reduce,
+    Mean,
+    Matmul,
+    Movement,
+    SizeOf,
+    Number,
+}
+
+use Kind::{Binary, Cast, Clip, Matmul, Mean, Movement, Number, Reduce, SizeOf, Unary, Where};
+
+/// How often each kind comes up.
+type Style = &'static [(Kind, usize)];
+
+/// A bit of everything; products with what follows them; reductions of reductions; moves of moves.
+const STYLES: [Style; 4] = [
+    &[
+        (Binary, 26),
+        (Unary, 14),
+        (Cast, 5),
+        (Where, 5),
+        (Clip, 3),
+        (Reduce, 14),
+        (Mean, 3),
+        (Matmul, 9),
+        (Movement, 19),
+        (SizeOf, 1),
+        (Number, 1),
+    ],
+    &[(Matmul, 40), (Binary, 25), (Unary, 10), (Reduce, 10), (Movement, 10), (Cast, 5)],
+    &[(Reduce, 40), (Mean, 5), (Binary, 30), (Unary, 10), (Movement, 15)],
+    &[(Movement, 60), (Binary, 20), (Reduce, 10), (Matmul, 10)],
+];
+
 struct Maker {
+    style: Style,
     rng: Rng,
     program: Program,
     dims: Vec<Dim>,
@@ -179,56 +230,65 @@ impl Maker {
     }
 
     fn propose(&mut self) -> Option<Step> {
-        Some(match self.rng.below(100) {
-            0..26 => self.binary()?,
-            26..40 => {
+        // What follows a product at once is what its panels are for.
+        let after_product =
+            matches!(self.program.steps.last(), Some(Step::Matmul(..))) && self.rng.chance(70);
+        let kind = match after_product {
+            true if self.rng.chance(60) => Binary,
+            true => self.rng.pick(&[Unary, Reduce, Mean]),
+            false => self.kind(),
+        };
+        let step = if after_product { self.built.len() - 1 } else { self.step() };
+        Some(match kind {
+            Binary => self.binary(step),
+            Unary => {
                 let ops: Vec<Op> = TABLE.iter().filter(|i| i.arity == 1).map(|i| i.op).collect();
-                Step::Map(self.rng.pick(&ops), vec![Arg::Step(self.step())])
+                Step::Map(self.rng.pick(&ops), vec![Arg::Step(step)])
             }
-            40..45 => {
+            Cast => {
                 let to = self.rng.pick(&[DType::Bool, DType::I32, DType::I64, DType::F32, DType::F64]);
-                Step::Map(Op::Cast(to), vec![Arg::Step(self.step())])
+                Step::Map(Op::Cast(to), vec![Arg::Step(step)])
             }
-            45..50 => {
+            Where => {
                 let condition = self.step_with(|t| t.dtype() == DType::Bool)?;
-                let yes = self.step();
-                let no = self.second(yes);
-                Step::Map(Op::Where, vec![Arg::Step(condition), Arg::Step(yes), no])
+                Step::Map(Op::Where, vec![Arg::Step(condition), Arg::Step(step), self.second(step)])
             }
-            50..53 => {
-                let (lo, hi) = (self.host(), self.host());
-                Step::Clip(self.step(), lo, hi)
-            }
-            53..67 => {
-                let k = self.step();
-                let op = self.rng.pick(&ReduceOp::ALL);
-                Step::Reduce(op, k, self.over(k))
-            }
-            67..70 => {
-                let k = self.step();
-                Step::Mean(k, self.over(k))
-            }
-            70..79 => self.matmul()?,
-            79..98 => self.movement()?,
-            98 => Step::SizeOf(self.rng.below(self.dims.len())),
-            _ => Step::Number(self.number()),
+            Clip => Step::Clip(step, self.host(), self.host()),
+            Reduce => Step::Reduce(self.rng.pick(&ReduceOp::ALL), step, self.over(step)),
+            Mean => Step::Mean(step, self.over(step)),
+            Matmul => self.matmul()?,
+            Movement => self.movement(step)?,
+            SizeOf => Step::SizeOf(self.rng.below(self.dims.len())),
+            Number => Step::Number(self.number()),
         })
     }
 
-    fn binary(&mut self) -> Option<Step> {
+    /// A kind of step, by the weights of this program's style.
+    fn kind(&mut self) -> Kind {
+        let total: usize = self.style.iter().map(|(_, weight)| weight).sum();
+        let mut left = self.rng.below(total);
+        for &(kind, weight) in self.style {
+            if left < weight {
+                return kind;
+            }
+            left -= weight;
+        }
+        Binary
+    }
+
+    fn binary(&mut self, first: usize) -> Step {
         let ops: Vec<Op> = TABLE.iter().filter(|i| i.arity == 2).map(|i| i.op).collect();
         let op = if self.rng.chance(40) {
             self.rng.pick(&[Op::Add, Op::Sub, Op::Mul, Op::Div])
         } else {
             self.rng.pick(&ops)
         };
-        let first = self.step();
         let second = self.second(first);
         let mut args = vec![Arg::Step(first), second];
         if self.rng.chance(20) {
             args.reverse();
         }
-        Some(Step::Map(op, args))
+        Step::Map(op, args)
     }
 
     /// What may stand beside a step: another, a new input along its last axis, or a host number.
@@ -291,13 +351,14 @@ impl Maker {
     }
 
     fn matmul(&mut self) -> Option<Step> {
-        let a = self.step_with(|t| t.rank() > 0)?;
+        let least = usize::from(self.rng.chance(80)) + 1;
+        let a = self.step_with(|t| t.rank() >= least)?;
         let last = self.built[a].shape().last()?.clone();
         let fits = |t: &LazyTensor| {
             t.rank() > 0 && t.shape()[t.rank().saturating_sub(2)].known_eq(&last) == Some(true)
         };
         let b = match self.step_with(fits) {
-            Some(b) if self.rng.chance(80) => b,
+            Some(b) if self.rng.chance(60) => b,
             _ => {
                 let size = self.plain_axis(a)?;
                 let before = self.built.len();
@@ -308,8 +369,7 @@ impl Maker {
         Some(Step::Matmul(a, b))
     }
 
-    fn movement(&mut self) -> Option<Step> {
-        let k = self.step();
+    fn movement(&mut self, k: usize) -> Option<Step> {
         let rank = self.built[k].rank();
         Some(match self.rng.below(20) {
             0..4 => {

@@ -5,8 +5,9 @@
 //! the driver: proptest today, a fuzzer tomorrow.
 //!
 //! Modules in reading order: [`program`] (programs as data), [`generate`] (a program from a seed), [`data`] (tensors
-//! from a seed), [`eager`] (each step on its own), [`engines`] (every way to run a program), [`check`] (all of them
-//! agree), [`shrink`] (the smallest program that still fails), [`chaos`] (a scheduler that decides at random).
+//! from a seed), [`eager`] (each step on its own), [`engines`] (every way to run a program), [`rubbish`] (memory that
+//! must be overwritten), [`check`] (all of them agree), [`shrink`] (the smallest program that still fails), [`chaos`]
+//! (a scheduler that decides at random).
 
 #![forbid(unsafe_code)]
 
@@ -18,6 +19,7 @@ pub mod engines;
 pub mod generate;
 pub mod program;
 pub mod rng;
+pub mod rubbish;
 pub mod shrink;
 
 pub use check::{Case, check};

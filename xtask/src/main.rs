@@ -14,7 +14,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   bench seed [OPTIONS]   the matrix chain, fused and unfused, as JSON
   bench serve CASE SIZE FOLDER   times one case in turn with other libraries
   bench                  the criterion benchmarks
-  soak [CASES]           property tests with many more cases (default 20000)";
+  soak [CASES]           property tests with many more cases (default 20000), chains of a million operations";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -74,5 +74,6 @@ fn bench(words: &[&str]) -> Result<(), String> {
 }
 
 fn soak(cases: &str) -> Result<(), String> {
-    cargo(&["test", "--release", "--package", "tj-tests"], &[("PROPTEST_CASES", cases)])
+    let environment = [("PROPTEST_CASES", cases), ("TENSORJIT_CHAIN", "1000000")];
+    cargo(&["test", "--release", "--package", "tj-tests"], &environment)
 }
