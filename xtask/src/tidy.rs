@@ -31,8 +31,9 @@ const MAX_LINES: usize = 800;
 /// Where code is loaded and called, or memory crosses into it.
 const UNSAFE_FILES: &[&str] = &[
     "crates/tj-codegen-cranelift/src/executable.rs",
+    "crates/tj-runtime/src/crew.rs",
     "crates/tj-runtime/src/host.rs",
-    "crates/tj-runtime/src/pool.rs",
+    "crates/tj-runtime/src/place.rs",
     "crates/tj-runtime/src/run.rs",
     "crates/tj-runtime/src/toolchain/load.rs",
 ];

@@ -302,6 +302,20 @@ impl Kernel {
         if let Op::Const(scalar) = self.op(value) { Some(scalar) } else { None }
     }
 
+    /// Whether it calls the library for contractions.
+    pub fn has_gemm(&self) -> bool {
+        let mut blocks = vec![&self.body];
+        while let Some(block) = blocks.pop() {
+            for stmt in block {
+                if matches!(stmt, Stmt::Gemm(_)) {
+                    return true;
+                }
+                blocks.extend(stmt.blocks());
+            }
+        }
+        false
+    }
+
     /// The declaration of `var`.
     pub fn var(&self, var: Var) -> VarDecl {
         self.vars[var.index()]

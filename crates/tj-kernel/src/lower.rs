@@ -65,7 +65,7 @@ pub enum Binding {
 
 /// Rows of a contraction that are computed before what follows them: enough that packing the right factor again
 /// for each panel costs a few percent, few enough that a panel stays in the second-level cache.
-const PANEL: i64 = 128;
+const PANEL: i64 = 256;
 
 /// Kernels of a fused plan, in order.
 pub fn lower(fused: &Fused) -> Vec<Lowered> {

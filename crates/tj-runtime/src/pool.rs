@@ -1,69 +1,73 @@
-//! The threads that kernels run on.
+//! The threads that help callers with their runs.
 //!
-//! One pool for the process, made at first use. A run enters it at most once, and only if some kernel has enough
-//! work; a caller that is a worker of another rayon pool stays in that pool. Nothing is locked while work runs, so
-//! that a worker which steals another task while it waits cannot meet a lock of its own.
+//! One a processor, made at first use, and only by a run with enough work. A helper sleeps on a processor of its own, and a
+//! caller asks those of other processors than the one it runs on: left to itself the system may well wake a helper on
+//! the caller's processor, to share it for milliseconds. Once awake a helper may be moved.
 //!
-//! Each worker stays on a processor of its own. Otherwise a worker that wakes up may land on the processor of another
-//! and share it for a millisecond, which is longer than most runs. A machine that other processes keep busy may do better
-//! without: `TENSORJIT_PIN=0` leaves workers where the system puts them.
-#![allow(unsafe_code)]
+//! A caller that is a worker of a rayon pool gets its helpers from that pool instead.
 
 use std::sync::OnceLock;
+use std::sync::mpsc::{Sender, channel};
 
-use rayon::{ThreadPool, ThreadPoolBuilder};
+use crate::place;
 
-fn pool() -> Option<&'static ThreadPool> {
-    static POOL: OnceLock<Option<ThreadPool>> = OnceLock::new();
-    let build = || {
-        let pinned = std::env::var_os("TENSORJIT_PIN").is_none_or(|value| value != "0");
-        let builder = ThreadPoolBuilder::new().thread_name(|n| format!("tensorjit-{n}"));
-        builder
-            .start_handler(move |worker| {
-                if pinned {
-                    pin(worker)
-                }
-            })
-            .build()
-            .ok()
-    };
-    POOL.get_or_init(build).as_ref()
+type Job = Box<dyn FnOnce() + Send>;
+
+/// The helper of one processor.
+struct Helper {
+    processor: usize,
+    jobs: Sender<Job>,
 }
 
-/// Threads that a run may use: `asked`, or as many as the pool has.
+/// A helper for each processor that this process may use.
+fn helpers() -> &'static [Helper] {
+    static HELPERS: OnceLock<Vec<Helper>> = OnceLock::new();
+    HELPERS.get_or_init(|| {
+        let all = place::Set::allowed();
+        all.processors().into_iter().filter_map(|processor| start(&all, processor)).collect()
+    })
+}
+
+/// Starts the helper of one processor; `None` if the system refuses.
+fn start(all: &place::Set, processor: usize) -> Option<Helper> {
+    let (jobs, received) = channel::<Job>();
+    let (all, own) = (all.clone(), place::Set::of(processor));
+    let work = move || {
+        own.bind();
+        for job in received {
+            all.bind();
+            job();
+            own.bind();
+        }
+    };
+    let thread = std::thread::Builder::new().name(format!("tensorjit-{processor}")).spawn(work);
+    thread.ok().map(|_| Helper { processor, jobs })
+}
+
+/// Threads that a run may use: `asked`, or one a processor.
 pub(crate) fn threads(asked: usize) -> usize {
     match asked {
-        0 => pool().map_or(1, ThreadPool::current_num_threads),
+        0 => std::thread::available_parallelism().map_or(1, |n| n.get()),
         n => n,
     }
 }
 
-/// Runs `work` on a worker thread, so that what it spawns costs little; at once if this is one already.
-pub(crate) fn enter<R: Send>(work: impl FnOnce() -> R + Send) -> R {
-    match pool() {
-        Some(pool) if rayon::current_thread_index().is_none() => pool.install(work),
-        Some(_) | None => work(),
+/// Has `job` run on another thread, sooner or later. Jobs with different numbers from 1 on go to different threads as far
+/// as there are enough.
+pub(crate) fn spawn(number: usize, job: impl FnOnce() + Send + 'static) {
+    if in_rayon() {
+        rayon::spawn(job);
+        return;
+    }
+    let (helpers, here) = (helpers(), place::here());
+    let own = helpers.iter().position(|helper| helper.processor == here).unwrap_or(0);
+    if !helpers.is_empty() {
+        // Helpers never end; if one could not be reached, others would do its share.
+        let _ = helpers[(own + number) % helpers.len()].jobs.send(Box::new(job));
     }
 }
 
-/// Binds the calling thread to the processor of its number among those it may run on.
-#[cfg(target_os = "linux")]
-fn pin(worker: usize) {
-    let size = size_of::<libc::cpu_set_t>();
-    // SAFETY: A set of processors is plain bits, for which all zeros are valid, and both calls get its true size. They
-    // read and write the set and the affinity of this thread, nothing else; a failure leaves the thread as it was.
-    unsafe {
-        let mut allowed: libc::cpu_set_t = std::mem::zeroed();
-        if libc::sched_getaffinity(0, size, &mut allowed) != 0 {
-            return;
-        }
-        let mut own = (0..libc::CPU_SETSIZE as usize).filter(|&cpu| libc::CPU_ISSET(cpu, &allowed));
-        let Some(cpu) = own.nth(worker) else { return };
-        let mut only: libc::cpu_set_t = std::mem::zeroed();
-        libc::CPU_SET(cpu, &mut only);
-        libc::sched_setaffinity(0, size, &only);
-    }
+/// Whether this thread belongs to a pool of the user.
+pub(crate) fn in_rayon() -> bool {
+    rayon::current_thread_index().is_some()
 }
-
-#[cfg(not(target_os = "linux"))]
-fn pin(_: usize) {}

@@ -26,6 +26,10 @@ const REMEMBERED: usize = 16;
 /// 60 microseconds, which is what waking the other threads is worth.
 const PARALLEL_WORK: u64 = 3_000_000;
 
+/// Pieces a worker, so that one which comes late does less. A library call packs its right factor anew for each piece:
+/// it gets one.
+const BALANCED: i64 = 4;
+
 /// A program, compiled once for all sizes.
 #[derive(Debug)]
 pub(crate) struct Program {
@@ -102,6 +106,13 @@ pub(crate) struct BoundKernel {
     pub workers: usize,
     /// Tasks in one piece.
     pub chunk: i64,
+}
+
+impl BoundKernel {
+    /// Pieces of its tasks.
+    pub fn pieces(&self) -> i64 {
+        (self.extent + self.chunk - 1) / self.chunk
+    }
 }
 
 /// Groups of the plan in an order that keeps the peak of temporaries low.
@@ -344,8 +355,9 @@ impl Program {
         let most = (extent + multiple - 1) / multiple;
         let workers =
             if work < i128::from(self.parallel_work) { 1 } else { (self.threads as i64).min(most).max(1) };
-        // Two pieces a worker: a library call packs its right factor once for each, and the end is balanced.
-        let chunk = (extent + 2 * workers - 1) / (2 * workers).max(1);
+        let share = if kernel.has_gemm() { 1 } else { BALANCED };
+        let pieces = if workers == 1 { 1 } else { share * workers };
+        let chunk = (extent + pieces - 1) / pieces;
         let chunk = ((chunk + multiple - 1) / multiple * multiple).max(1);
         Ok(BoundKernel { sizes, extent, workers: workers as usize, chunk })
     }

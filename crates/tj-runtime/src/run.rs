@@ -7,9 +7,10 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use smallvec::SmallVec;
 use tj_kernel::abi::{Args, STATUS_OK};
 
+use crate::code::Code;
+use crate::crew::{self, Stage};
 use crate::error::Error;
 use crate::host::HOST;
-use crate::pool;
 use crate::program::{Bound, BoundKernel, Program, Slot, internal};
 
 /// Memory of one call. Addresses stay valid for the whole run, because the caller holds what they point into.
@@ -24,14 +25,6 @@ pub(crate) struct CallMemory<'m> {
     pub numbers: &'m [u64],
 }
 
-/// Addresses that threads may share: kernels write disjoint elements, as their tasks promise.
-struct Shared<T>(T);
-
-// SAFETY: Only addresses are shared. What lies there is read, or written by the one task that owns the element.
-unsafe impl<T> Send for Shared<T> {}
-// SAFETY: As above.
-unsafe impl<T> Sync for Shared<T> {}
-
 /// Bases of the memory of a call.
 struct Bases {
     inputs: SmallVec<[*const u8; 8]>,
@@ -39,23 +32,40 @@ struct Bases {
     arena: *mut u8,
 }
 
+// SAFETY: Only addresses are shared. What lies there is read, or written by the one task that owns the element.
+unsafe impl Sync for Bases {}
+
 /// Runs all kernels of a program in order.
 pub(crate) fn run(program: &Program, bound: &Bound, memory: CallMemory<'_>) -> Result<(), Error> {
     let CallMemory { inputs, mut outputs, arena, numbers } = memory;
     debug_assert!(arena.len() as u64 >= bound.arena_bytes);
+    let Some(code) = program.code.as_ref() else {
+        return Err(internal("run", &"the program has no code"));
+    };
     let outputs =
         outputs.iter_mut().map(|o| o.as_mut().map_or(EMPTY.0.as_ptr().cast_mut(), |o| o.as_mut_ptr()));
-    let bases = Shared(Bases { inputs, outputs: outputs.collect(), arena: arena.as_mut_ptr() });
-    let all = || {
-        // Captured whole: its fields alone could not be shared.
-        let bases = &bases;
+    let bases = Bases { inputs, outputs: outputs.collect(), arena: arena.as_mut_ptr() };
+    let run = Run { program, code, bound, bases, numbers, failed: AtomicI64::new(NONE) };
+    if bound.parallel {
+        let stage = |kernel: &BoundKernel| Stage { pieces: kernel.pieces(), workers: kernel.workers };
+        let stages: SmallVec<[Stage; 16]> = bound.kernels.iter().map(stage).collect();
+        crew::run(&stages, &|number, worker, piece| run.piece(number, worker, piece));
+    } else {
         for (number, kernel) in bound.kernels.iter().enumerate() {
-            run_kernel(program, bound, number, kernel, bases, numbers)?;
+            (0..kernel.pieces()).for_each(|piece| run.piece(number, 0, piece));
         }
-        Ok(())
-    };
-    if bound.parallel { pool::enter(all) } else { all() }
+    }
+    match run.failed.into_inner() {
+        NONE => Ok(()),
+        number => {
+            let name = &program.kernels[number as usize].kernel.name;
+            Err(internal("run", &format!("kernel {name} gave up")))
+        }
+    }
 }
+
+/// No kernel has failed.
+const NONE: i64 = i64::MAX;
 
 /// What empty buffers point to: never null, never read.
 #[repr(align(64))]
@@ -63,69 +73,44 @@ struct Empty([u8; 64]);
 
 static EMPTY: Empty = Empty([0; 64]);
 
-fn run_kernel(
-    program: &Program,
-    bound: &Bound,
-    number: usize,
-    kernel: &BoundKernel,
-    bases: &Shared<Bases>,
-    numbers: &[u64],
-) -> Result<(), Error> {
-    if kernel.extent == 0 {
-        return Ok(());
-    }
-    let lowered = &program.kernels[number];
-    let code = program.code.as_ref().ok_or_else(|| internal("run", &"the program has no code"))?;
-    let entry = code.entry(number);
-    let params: SmallVec<[u64; 8]> = lowered.numbers.iter().map(|&n| numbers[n as usize]).collect();
-    let slots = &program.slots[number];
-    let call = |worker: usize, lo: i64, hi: i64| {
+/// What all threads of a run share.
+struct Run<'r> {
+    program: &'r Program,
+    code: &'r Code,
+    bound: &'r Bound,
+    bases: Bases,
+    numbers: &'r [u64],
+    /// First kernel that gave up.
+    failed: AtomicI64,
+}
+
+impl Run<'_> {
+    /// Runs one piece of the tasks of a kernel.
+    fn piece(&self, number: usize, worker: usize, piece: i64) {
+        let kernel = &self.bound.kernels[number];
+        let lo = piece * kernel.chunk;
+        let hi = kernel.extent.min(lo + kernel.chunk);
+        let params = self.program.kernels[number].numbers.iter();
+        let params: SmallVec<[u64; 8]> = params.map(|&n| self.numbers[n as usize]).collect();
+        let slots = self.program.slots[number].iter();
         let buffers: SmallVec<[*mut c_void; 16]> =
-            slots.iter().map(|slot| address(&bases.0, bound, *slot, worker).cast()).collect();
+            slots.map(|slot| address(&self.bases, self.bound, *slot, worker).cast()).collect();
         let args = Args {
             buffers: buffers.as_ptr(),
             sizes: kernel.sizes.as_ptr(),
             params: params.as_ptr(),
             host: &HOST,
         };
+        let entry = self.code.entry(number);
         // SAFETY: The table has one entry for each buffer, size and number of the kernel, in its order, and outlives
         // the call. Each buffer holds the elements that the kernel may touch: inputs were checked against their
         // declared sizes, outputs and arena intervals were made from the same sizes, and `verify` with the guards
         // evaluated at bind proved every access to lie inside. Tasks are disjoint, each worker has its own scratch
         // memory, and `code` keeps the function alive.
-        unsafe { entry(&args, lo, hi) }
-    };
-    let status = if kernel.workers == 1 {
-        call(0, 0, kernel.extent)
-    } else {
-        let next = AtomicI64::new(0);
-        let failed = AtomicI64::new(i64::from(STATUS_OK));
-        let work = |worker: usize| {
-            loop {
-                let lo = next.fetch_add(kernel.chunk, Ordering::Relaxed);
-                if lo >= kernel.extent {
-                    break;
-                }
-                let status = call(worker, lo, kernel.extent.min(lo + kernel.chunk));
-                if status != STATUS_OK {
-                    failed.store(i64::from(status), Ordering::Relaxed);
-                }
-            }
-        };
-        let work = Shared(work);
-        rayon::scope(|scope| {
-            let work = &work;
-            for worker in 1..kernel.workers {
-                scope.spawn(move |_| (work.0)(worker));
-            }
-            (work.0)(0);
-        });
-        failed.load(Ordering::Relaxed) as i32
-    };
-    if status == STATUS_OK {
-        Ok(())
-    } else {
-        Err(internal("run", &format!("kernel {} gave status {status}", lowered.kernel.name)))
+        let status = unsafe { entry(&args, lo, hi) };
+        if status != STATUS_OK {
+            self.failed.fetch_min(number as i64, Ordering::Relaxed);
+        }
     }
 }
 
