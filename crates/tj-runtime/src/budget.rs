@@ -1,15 +1,50 @@
 //! How much memory a call may take.
 
 use std::fs;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
+use crate::error::Error;
 use crate::options::MaxBytes;
 
-/// The limit in bytes, if there is one.
-pub(crate) fn allowed(max: MaxBytes) -> Option<u64> {
-    match max {
-        MaxBytes::Unlimited => None,
+/// Needs below this are not held against the memory that is available.
+const SURELY_THERE: u64 = 1 << 20;
+
+/// How long a reading of the available memory serves needs of less than half of it. Reading takes as long as a call on
+/// a megabyte does.
+const FRESH: Duration = Duration::from_millis(200);
+
+/// Refuses to take more than is allowed.
+pub(crate) fn check(max: MaxBytes, needed: u64) -> Result<(), Error> {
+    let allowed = match max {
+        MaxBytes::Unlimited => return Ok(()),
         MaxBytes::Bytes(bytes) => Some(bytes),
-        MaxBytes::Auto => available().map(|bytes| bytes / 4 * 3),
+        MaxBytes::Auto if needed < SURELY_THERE => return Ok(()),
+        MaxBytes::Auto => allowed_for(needed),
+    };
+    match allowed {
+        Some(allowed) if needed > allowed => Err(Error::Budget { needed, allowed }),
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// What [`MaxBytes::Auto`] allows: three quarters of the memory that is available.
+pub(crate) fn automatic() -> Option<u64> {
+    available().map(|bytes| bytes / 4 * 3)
+}
+
+/// As [`automatic`], from memory where that is good enough.
+fn allowed_for(needed: u64) -> Option<u64> {
+    static LAST: Mutex<Option<(Instant, u64)>> = Mutex::new(None);
+    let now = Instant::now();
+    let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    match *last {
+        Some((read, allowed)) if needed < allowed / 2 && now.duration_since(read) < FRESH => Some(allowed),
+        Some(_) | None => {
+            let allowed = automatic();
+            *last = allowed.map(|allowed| (now, allowed));
+            allowed
+        }
     }
 }
 
@@ -65,7 +100,17 @@ mod tests {
 
     #[test]
     fn limits_are_taken_as_they_are() {
-        assert_eq!(allowed(MaxBytes::Bytes(7)), Some(7));
-        assert_eq!(allowed(MaxBytes::Unlimited), None);
+        assert!(check(MaxBytes::Bytes(7), 7).is_ok());
+        assert!(matches!(check(MaxBytes::Bytes(7), 8), Err(Error::Budget { needed: 8, allowed: 7 })));
+        assert!(check(MaxBytes::Unlimited, u64::MAX).is_ok());
+    }
+
+    #[test]
+    fn nobody_has_all_memory() {
+        // Twice, so that a remembered reading is asked too.
+        for _ in 0..2 {
+            assert_eq!(check(MaxBytes::Auto, u64::MAX).is_err(), available().is_some());
+            assert!(check(MaxBytes::Auto, SURELY_THERE).is_ok());
+        }
     }
 }

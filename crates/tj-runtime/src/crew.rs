@@ -300,7 +300,7 @@ mod tests {
 
     #[test]
     fn a_panic_of_the_caller_waits_for_helpers() {
-        let data = vec![1_u8; 64];
+        let data = [1_u8; 64];
         let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             // The second stage belongs to the caller alone.
             let stages = [Stage { pieces: 64, workers: 3 }, Stage { pieces: 1, workers: 1 }];

@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 
 use crate::budget;
-use crate::options::MaxBytes;
 use crate::pool;
 
 /// Processors, memory and back ends of this machine, a line each.
@@ -15,7 +14,7 @@ pub fn doctor() -> String {
     let mut text = String::new();
     let _ = writeln!(text, "machine: {} {}", std::env::consts::ARCH, std::env::consts::OS);
     let _ = writeln!(text, "threads: {}", pool::threads(0));
-    let memory = budget::allowed(MaxBytes::Auto).map_or("unknown".to_string(), |b| format!("{b} bytes"));
+    let memory = budget::automatic().map_or("unknown".to_string(), |b| format!("{b} bytes"));
     let _ = writeln!(text, "memory for a call: {memory}");
     let _ = writeln!(text, "processor features: {}", features());
     let _ = writeln!(

@@ -1,24 +1,23 @@
 //! Compiled graphs: a program, its memory, and calls.
 
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use smallvec::SmallVec;
+use tj_ir::LazyTensor;
 use tj_ir::expr::Source;
-use tj_ir::{LazyTensor, shape_text};
 use tj_plan::Engine;
 use tj_tensor::{Buffer, DType, Element, Tensor};
 
 use crate::arena::Pools;
-use crate::bind::input_name;
-use crate::budget;
+use crate::call::Call;
 use crate::compile::compile;
 use crate::error::Error;
 use crate::interpret;
 use crate::observe::{Explanation, Observer, Silent};
 use crate::options::{Backend, CompileOptions, MaxBytes};
-use crate::program::{Bound, Program, bytes};
-use crate::report::RunReport;
+use crate::program::{Program, bytes};
+use crate::report::{Cost, RunReport, Totals};
 use crate::run::{CallMemory, run};
 
 /// A program compiled once for all sizes of its inputs.
@@ -49,7 +48,7 @@ pub struct CompiledGraph {
     named: Vec<(String, usize)>,
     numbers: Vec<u64>,
     pools: Pools,
-    total: Mutex<RunReport>,
+    totals: Mutex<Totals>,
 }
 
 /// Memory of the caller that an output is written to.
@@ -103,14 +102,13 @@ impl CompiledGraph {
         let named =
             named.filter_map(|(at, decl)| decl.name.as_deref().map(|name| (name.to_string(), at))).collect();
         let numbers = plan.numbers.iter().map(|n| n.bits() as u64).collect();
-        let total = RunReport { compilations: 1, ..RunReport::default() };
         Ok(CompiledGraph {
             program,
             max_bytes: options.max_bytes,
             named,
             numbers,
             pools: Pools::default(),
-            total: Mutex::new(total),
+            totals: Mutex::default(),
         })
     }
 
@@ -190,7 +188,8 @@ impl CompiledGraph {
         bindings: &[(&str, i64)],
         inputs: &[(&str, &Tensor)],
     ) -> Result<(Vec<Tensor>, RunReport), Error> {
-        self.execute(inputs, bindings)
+        let (outputs, cost) = self.execute(inputs, bindings)?;
+        Ok((outputs, cost.report(&self.program)))
     }
 
     /// Computes the outputs from inputs that the caller gives away. Their memory is free as soon as the call ends,
@@ -229,33 +228,48 @@ impl CompiledGraph {
             }
         }
         let views = outputs.iter_mut().map(|view| &mut *view.bytes).collect();
-        let (report, _) = self.run(&call, views)?;
-        Ok(self.count(report))
+        let cost = self.run(&call, views)?;
+        let report = cost.report(&self.program);
+        self.count(cost);
+        Ok(report)
     }
 
     /// What all calls so far have cost.
     pub fn report(&self) -> RunReport {
-        self.total.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.totals().report(&self.program)
     }
 
-    fn count(&self, report: RunReport) -> RunReport {
-        self.total.lock().unwrap_or_else(PoisonError::into_inner).add(&report);
-        report
+    fn totals(&self) -> MutexGuard<'_, Totals> {
+        self.totals.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn count(&self, cost: Cost) {
+        // What the last call held is dropped after the lock.
+        let _before = self.totals().add(cost);
+    }
+
+    fn prepare<'t>(
+        &'t self,
+        inputs: &[(&str, &'t Tensor)],
+        bindings: &[(&str, i64)],
+    ) -> Result<Call<'t>, Error> {
+        Call::prepare(&self.program, &self.named, self.max_bytes, inputs, bindings)
     }
 
     fn execute(
         &self,
         inputs: &[(&str, &Tensor)],
         bindings: &[(&str, i64)],
-    ) -> Result<(Vec<Tensor>, RunReport), Error> {
+    ) -> Result<(Vec<Tensor>, Cost), Error> {
         let call = self.prepare(inputs, bindings)?;
         if self.program.engine != Engine::Compiled {
-            let outputs = interpret::run(&self.program, &call.bound, &call.inputs)?;
-            let report = self.count(self.blank_report(&call));
-            return Ok((outputs, report));
+            let outputs = interpret::run(&self.program, &call.bound, &|i| call.input(i))?;
+            let cost = call.cost(0);
+            self.count(cost.clone());
+            return Ok((outputs, cost));
         }
         let plan = &self.program.fused.plan;
-        let mut buffers: Vec<Buffer> = Vec::with_capacity(plan.produces.0.len());
+        let mut buffers: SmallVec<[Buffer; 4]> = SmallVec::new();
         let mut fresh = 0;
         for (&source, shape) in plan.produces.0.iter().zip(&call.bound.output_shapes) {
             let bytes = bytes(shape, plan.dtype_of(source).size())?;
@@ -264,8 +278,8 @@ impl CompiledGraph {
             buffers.push(buffer);
         }
         let views = buffers.iter_mut().map(Buffer::as_bytes_mut).collect();
-        let (mut report, arena_fresh) = self.run(&call, views)?;
-        report.allocations = fresh + u64::from(arena_fresh);
+        let mut cost = self.run(&call, views)?;
+        cost.allocations += fresh;
         let mut outputs = Vec::with_capacity(buffers.len());
         for ((buffer, &source), shape) in
             buffers.into_iter().zip(&plan.produces.0).zip(&call.bound.output_shapes)
@@ -274,86 +288,19 @@ impl CompiledGraph {
             self.pools.keep(&output);
             outputs.push(output);
         }
-        Ok((outputs, self.count(report)))
-    }
-
-    /// Everything that can fail for reasons of the user, before anything is written.
-    fn prepare(&self, inputs: &[(&str, &Tensor)], bindings: &[(&str, i64)]) -> Result<Call, Error> {
-        let ordered = self.order(inputs)?;
-        let refs: SmallVec<[&Tensor; 8]> = ordered.iter().copied().collect();
-        let values = self.program.binder.bind(&refs, bindings)?;
-        let bound = self.program.bind(values, bindings)?;
-        let mut copied = 0;
-        let mut copied_bytes = 0_u64;
-        let mut ready: SmallVec<[Tensor; 8]> = SmallVec::new();
-        for tensor in &ordered {
-            if tensor.is_contiguous() {
-                ready.push((*tensor).clone());
-            } else {
-                copied += 1;
-                copied_bytes += bytes(tensor.shape(), tensor.dtype().size())?;
-                ready.push((*tensor).clone());
-            }
-        }
-        let needed = bound
-            .input_bytes
-            .saturating_add(bound.output_bytes)
-            .saturating_add(bound.arena_bytes)
-            .saturating_add(copied_bytes);
-        // Asking the system what is left takes longer than a small call does.
-        let small = self.max_bytes == MaxBytes::Auto && needed < SURELY_THERE;
-        if let Some(allowed) = (!small).then(|| budget::allowed(self.max_bytes)).flatten()
-            && needed > allowed
-        {
-            return Err(Error::Budget { needed, allowed });
-        }
-        if copied > 0 {
-            for tensor in &mut ready {
-                if !tensor.is_contiguous() {
-                    *tensor = tensor.to_contiguous()?;
-                }
-            }
-        }
-        Ok(Call { bound, inputs: ready, copied, copied_bytes })
-    }
-
-    /// Arguments in the order of the program's inputs.
-    fn order<'t>(&'t self, given: &[(&str, &'t Tensor)]) -> Result<SmallVec<[&'t Tensor; 8]>, Error> {
-        let plan = &self.program.fused.plan;
-        let mut found: SmallVec<[Option<&Tensor>; 8]> =
-            plan.inputs.iter().map(|decl| decl.data.as_ref()).collect();
-        for &(name, tensor) in given {
-            let Some((_, at)) = self.named.iter().find(|(known, _)| known == name) else {
-                let known = self.input_names().collect::<Vec<_>>().join(", ");
-                let known = if known.is_empty() { "none".to_string() } else { known };
-                return Err(Error::UnknownInput { name: name.to_string(), known });
-            };
-            if found[*at].replace(tensor).is_some() {
-                return Err(Error::RepeatedInput { name: name.to_string() });
-            }
-        }
-        found
-            .into_iter()
-            .zip(&plan.inputs)
-            .enumerate()
-            .map(|(position, (tensor, decl))| {
-                tensor.ok_or_else(|| Error::MissingInput {
-                    name: input_name(decl, position),
-                    declared: format!("{}{}", decl.dtype, shape_text(&decl.shape)),
-                })
-            })
-            .collect()
+        self.count(cost.clone());
+        Ok((outputs, cost))
     }
 
     /// Runs the kernels; outputs that no kernel writes are copied.
-    fn run(&self, call: &Call, mut views: SmallVec<[&mut [u8]; 4]>) -> Result<(RunReport, bool), Error> {
-        let Call { bound, inputs, .. } = call;
+    fn run(&self, call: &Call<'_>, mut views: SmallVec<[&mut [u8]; 4]>) -> Result<Cost, Error> {
+        let bound = &call.bound;
         if self.program.engine != Engine::Compiled {
-            let outputs = interpret::run(&self.program, bound, inputs)?;
+            let outputs = interpret::run(&self.program, bound, &|i| call.input(i))?;
             for (view, output) in views.iter_mut().zip(&outputs) {
                 view.copy_from_slice(output.as_bytes().unwrap_or(&[]));
             }
-            return Ok((self.blank_report(call), false));
+            return Ok(call.cost(0));
         }
         let produces = &self.program.fused.plan.produces.0;
         let (mut arena, fresh) = self.pools.arena(bound.arena_bytes as usize)?;
@@ -363,7 +310,7 @@ impl CompiledGraph {
             written.then_some(&mut **view)
         });
         let memory = CallMemory {
-            inputs: inputs.iter().map(Tensor::data_ptr).collect(),
+            inputs: call.addresses(),
             outputs: outputs.collect(),
             arena: arena.as_bytes_mut(),
             numbers: &self.numbers,
@@ -373,7 +320,9 @@ impl CompiledGraph {
         ran?;
         for k in 0..views.len() {
             match produces[k] {
-                Source::Input(i) => views[k].copy_from_slice(inputs[i as usize].as_bytes().unwrap_or(&[])),
+                Source::Input(i) => {
+                    views[k].copy_from_slice(call.input(i as usize).as_bytes().unwrap_or(&[]));
+                }
                 Source::Def(_) if first(k) < k => {
                     let (before, after) = views.split_at_mut(k);
                     after[0].copy_from_slice(before[first(k)]);
@@ -381,41 +330,8 @@ impl CompiledGraph {
                 Source::Def(_) => {}
             }
         }
-        let mut report = self.blank_report(call);
-        report.allocations = u64::from(fresh);
-        Ok((report, fresh))
+        Ok(call.cost(u64::from(fresh)))
     }
-
-    fn blank_report(&self, call: &Call) -> RunReport {
-        let bound = &call.bound;
-        let symbols = self.program.binder.symbols().iter().zip(&bound.values);
-        RunReport {
-            input_bytes: bound.input_bytes,
-            temporary_bytes: bound.arena_bytes,
-            unreused_temporary_bytes: bound.unreused_bytes,
-            output_bytes: bound.output_bytes,
-            peak_bytes: bound.input_bytes + bound.output_bytes + bound.arena_bytes + call.copied_bytes,
-            bound_bytes: bound.bound_bytes,
-            allocations: 0,
-            bindings: symbols.map(|(symbol, &value)| (symbol.to_string(), value)).collect(),
-            kernels: self.program.kernels.len() as u64,
-            calls: 1,
-            compilations: 1,
-            copied_inputs: call.copied,
-        }
-    }
-}
-
-/// Calls that need less than this are not held against the memory that is available.
-const SURELY_THERE: u64 = 1 << 20;
-
-/// A call whose arguments fit.
-struct Call {
-    bound: std::sync::Arc<Bound>,
-    /// Row-major.
-    inputs: SmallVec<[Tensor; 8]>,
-    copied: u64,
-    copied_bytes: u64,
 }
 
 /// Every stage of the compilation of a program, as text.

@@ -10,17 +10,27 @@ use crate::error::Error;
 use crate::program::{Bound, Program, internal};
 
 /// Computes all outputs by interpretation.
-pub(crate) fn run(program: &Program, bound: &Bound, inputs: &[Tensor]) -> Result<Vec<Tensor>, Error> {
+pub(crate) fn run<'t>(
+    program: &Program,
+    bound: &Bound,
+    input: &dyn Fn(usize) -> &'t Tensor,
+) -> Result<Vec<Tensor>, Error> {
     match program.engine {
         Engine::InterpretPlan => {
             let value = |symbol: &Symbol| program.binder.value(symbol, &bound.values);
-            Ok(tj_plan::interpret(&program.fused.plan, inputs, &value)?)
+            let plan = &program.fused.plan;
+            let inputs: Vec<Tensor> = (0..plan.inputs.len()).map(|i| input(i).clone()).collect();
+            Ok(tj_plan::interpret(plan, &inputs, &value)?)
         }
-        Engine::InterpretKernel | Engine::Compiled => run_kernels(program, bound, inputs),
+        Engine::InterpretKernel | Engine::Compiled => run_kernels(program, bound, input),
     }
 }
 
-fn run_kernels(program: &Program, bound: &Bound, inputs: &[Tensor]) -> Result<Vec<Tensor>, Error> {
+fn run_kernels<'t>(
+    program: &Program,
+    bound: &Bound,
+    input: &dyn Fn(usize) -> &'t Tensor,
+) -> Result<Vec<Tensor>, Error> {
     let plan = &program.fused.plan;
     let value = |symbol: &Symbol| program.binder.value(symbol, &bound.values);
     let mut queries: Vec<Buffer> = Vec::with_capacity(plan.queries.len());
@@ -48,7 +58,7 @@ fn run_kernels(program: &Program, bound: &Bound, inputs: &[Tensor]) -> Result<Ve
         for (binding, buffer) in lowered.bindings.iter().zip(&lowered.kernel.buffers) {
             memory.push(match binding {
                 Binding::Input(i) => {
-                    let bytes = inputs[*i as usize].as_bytes();
+                    let bytes = input(*i as usize).as_bytes();
                     Memory::read(
                         buffer.dtype,
                         bytes.ok_or_else(|| internal("interpret", &"a strided input"))?,
@@ -73,7 +83,7 @@ fn run_kernels(program: &Program, bound: &Bound, inputs: &[Tensor]) -> Result<Ve
     let mut outputs = Vec::with_capacity(plan.produces.0.len());
     for (source, shape) in plan.produces.0.iter().zip(&bound.output_shapes) {
         let bytes = match source {
-            Source::Input(i) => Buffer::copy_of(inputs[*i as usize].as_bytes().unwrap_or(&[]))?,
+            Source::Input(i) => Buffer::copy_of(input(*i as usize).as_bytes().unwrap_or(&[]))?,
             Source::Def(q) => Buffer::copy_of(queries[*q as usize].as_bytes())?,
         };
         outputs.push(Tensor::from_buffer(plan.dtype_of(*source), shape, bytes)?);

@@ -11,6 +11,7 @@
 mod arena;
 mod bind;
 mod budget;
+mod call;
 mod code;
 mod compile;
 mod crew;

@@ -1,5 +1,9 @@
 //! What runs cost.
 
+use std::sync::Arc;
+
+use crate::program::{Bound, Program};
+
 /// Counts and bytes of one call, or of all calls of a graph.
 ///
 /// Bytes are of one call; in the report of a graph they are those of its last call. Counts add up.
@@ -31,14 +35,65 @@ pub struct RunReport {
     pub copied_inputs: u64,
 }
 
-impl RunReport {
-    /// Adds the report of one more call.
-    pub(crate) fn add(&mut self, call: &RunReport) {
-        let before = std::mem::replace(self, call.clone());
-        self.allocations += before.allocations;
-        self.kernels += before.kernels;
-        self.calls += before.calls;
-        self.copied_inputs += before.copied_inputs;
-        self.compilations = before.compilations.max(call.compilations);
+/// What one call cost, short of a report: most calls are never asked for one.
+#[derive(Clone, Debug)]
+pub(crate) struct Cost {
+    pub bound: Arc<Bound>,
+    pub allocations: u64,
+    pub copied_inputs: u64,
+    pub copied_bytes: u64,
+}
+
+impl Cost {
+    /// The report of the call.
+    pub fn report(&self, program: &Program) -> RunReport {
+        let bound = &self.bound;
+        let symbols = program.binder.symbols().iter().zip(&bound.values);
+        RunReport {
+            input_bytes: bound.input_bytes,
+            temporary_bytes: bound.arena_bytes,
+            unreused_temporary_bytes: bound.unreused_bytes,
+            output_bytes: bound.output_bytes,
+            peak_bytes: bound.input_bytes + bound.output_bytes + bound.arena_bytes + self.copied_bytes,
+            bound_bytes: bound.bound_bytes,
+            allocations: self.allocations,
+            bindings: symbols.map(|(symbol, &value)| (symbol.to_string(), value)).collect(),
+            kernels: program.kernels.len() as u64,
+            calls: 1,
+            compilations: 1,
+            copied_inputs: self.copied_inputs,
+        }
+    }
+}
+
+/// What all calls of a graph cost.
+#[derive(Debug, Default)]
+pub(crate) struct Totals {
+    calls: u64,
+    allocations: u64,
+    copied_inputs: u64,
+    last: Option<Cost>,
+}
+
+impl Totals {
+    /// Adds a call; gives back what the one before held.
+    pub fn add(&mut self, cost: Cost) -> Option<Cost> {
+        self.calls += 1;
+        self.allocations += cost.allocations;
+        self.copied_inputs += cost.copied_inputs;
+        self.last.replace(cost)
+    }
+
+    /// The report of all calls.
+    pub fn report(&self, program: &Program) -> RunReport {
+        let last = self.last.as_ref().map_or_else(RunReport::default, |cost| cost.report(program));
+        RunReport {
+            allocations: self.allocations,
+            kernels: self.calls * program.kernels.len() as u64,
+            calls: self.calls,
+            compilations: 1,
+            copied_inputs: self.copied_inputs,
+            ..last
+        }
     }
 }

@@ -1,0 +1,109 @@
+//! One call: arguments matched to the inputs of a program, sizes bound, memory held against the budget.
+//!
+//! Everything that can fail for reasons of the user fails here, before anything is written. What small programs cost
+//! is mostly what happens here, so that nothing is copied or written down which the call does not need.
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+use tj_ir::shape_text;
+use tj_tensor::Tensor;
+
+use crate::bind::input_name;
+use crate::budget;
+use crate::error::Error;
+use crate::options::MaxBytes;
+use crate::program::{Bound, Program, bytes};
+use crate::report::Cost;
+
+/// A call whose arguments fit.
+pub(crate) struct Call<'t> {
+    pub bound: Arc<Bound>,
+    /// In the order of the program.
+    inputs: SmallVec<[&'t Tensor; 8]>,
+    /// Row-major copies of those inputs that are not, by position.
+    copies: Vec<(usize, Tensor)>,
+    copied_bytes: u64,
+}
+
+impl<'t> Call<'t> {
+    /// Matches arguments to inputs. `named` gives the position of each input that has a name.
+    pub fn prepare(
+        program: &'t Program,
+        named: &[(String, usize)],
+        max_bytes: MaxBytes,
+        given: &[(&str, &'t Tensor)],
+        bindings: &[(&str, i64)],
+    ) -> Result<Call<'t>, Error> {
+        let inputs = order(program, named, given)?;
+        let values = program.binder.bind(&inputs, bindings)?;
+        let bound = program.bind(values, bindings)?;
+        let strided: SmallVec<[usize; 8]> =
+            (0..inputs.len()).filter(|&i| !inputs[i].is_contiguous()).collect();
+        let mut copied_bytes = 0_u64;
+        for &i in &strided {
+            copied_bytes += bytes(inputs[i].shape(), inputs[i].dtype().size())?;
+        }
+        let held = bound.input_bytes.saturating_add(bound.output_bytes).saturating_add(bound.arena_bytes);
+        budget::check(max_bytes, held.saturating_add(copied_bytes))?;
+        let mut copies = Vec::new();
+        for i in strided {
+            copies.push((i, inputs[i].to_contiguous()?));
+        }
+        Ok(Call { bound, inputs, copies, copied_bytes })
+    }
+
+    /// An input, row-major.
+    pub fn input(&self, position: usize) -> &Tensor {
+        let copy = self.copies.iter().find(|(at, _)| *at == position);
+        copy.map_or(self.inputs[position], |(_, copy)| copy)
+    }
+
+    /// Where the data of the inputs are, row-major.
+    pub fn addresses(&self) -> SmallVec<[*const u8; 8]> {
+        let mut addresses: SmallVec<[*const u8; 8]> = self.inputs.iter().map(|t| t.data_ptr()).collect();
+        for (at, copy) in &self.copies {
+            addresses[*at] = copy.data_ptr();
+        }
+        addresses
+    }
+
+    /// What the call costs, with what it had to allocate.
+    pub fn cost(&self, allocations: u64) -> Cost {
+        Cost {
+            bound: self.bound.clone(),
+            allocations,
+            copied_inputs: self.copies.len() as u64,
+            copied_bytes: self.copied_bytes,
+        }
+    }
+}
+
+/// Arguments in the order of the program's inputs.
+fn order<'t>(
+    program: &'t Program,
+    named: &[(String, usize)],
+    given: &[(&str, &'t Tensor)],
+) -> Result<SmallVec<[&'t Tensor; 8]>, Error> {
+    let plan = &program.fused.plan;
+    let mut found: SmallVec<[Option<&Tensor>; 8]> =
+        plan.inputs.iter().map(|decl| decl.data.as_ref()).collect();
+    for &(name, tensor) in given {
+        let Some((_, at)) = named.iter().find(|(known, _)| known == name) else {
+            let known = named.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
+            let known = if known.is_empty() { "none".to_string() } else { known };
+            return Err(Error::UnknownInput { name: name.to_string(), known });
+        };
+        if found[*at].replace(tensor).is_some() {
+            return Err(Error::RepeatedInput { name: name.to_string() });
+        }
+    }
+    let each = found.into_iter().zip(&plan.inputs).enumerate();
+    each.map(|(position, (tensor, decl))| {
+        tensor.ok_or_else(|| Error::MissingInput {
+            name: input_name(decl, position),
+            declared: format!("{}{}", decl.dtype, shape_text(&decl.shape)),
+        })
+    })
+    .collect()
+}
