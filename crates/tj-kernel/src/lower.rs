@@ -6,11 +6,13 @@
 //! ```text
 //! for i0 in task range {            outer axes; the first is the grid
 //!   for .. {                        nest: inner axes of its queries, the last one in lanes
-//!     q1[..] = ..; q2[..] = ..      queries with equal loops share a nest and pass values in registers
+//!     q1[..] = ..; q2[..] = ..      queries with equal loops share a nest and pass values in registers,
+//!     q3 += q2[..]                  reductions of rows with maps over their elements too
 //!   }
-//!   q3 = reduce ..                  a reduction is a nest of its own, or shared by equal reductions
 //! }
 //! ```
+//!
+//! So a softmax goes over its row three times: maximum; exponentials and their sum; quotients.
 //!
 //! A query that nothing outside the group needs lives in a register (no inner axes) or in scratch memory of the
 //! worker (a row). A dense contraction comes first: a library call computes a panel of rows, and the nests follow

@@ -7,6 +7,7 @@ use tj_plan::{QueryId, RootReduce};
 use tj_tensor::{DType, Scalar};
 
 use super::Ctx;
+use super::nest::Nest;
 use crate::ir::{BinOp, Buf, CmpOp, LoopKind, Value, Var};
 
 /// One reduction of a nest.
@@ -19,8 +20,8 @@ struct Term {
 }
 
 impl Ctx<'_> {
-    /// Values of reductions over one common extent with one common tree, at the current loops.
-    pub(super) fn reductions(&mut self, queries: &[QueryId]) -> Vec<Value> {
+    /// Values of the reductions of a nest, over one common extent with one common tree, at the current loops.
+    pub(super) fn reductions(&mut self, nest: &Nest, queries: &[QueryId]) -> Vec<Value> {
         let roots: Vec<RootReduce> = queries
             .iter()
             .map(|&id| self.plan.root_reduce(id).expect("a reducing nest holds reductions only"))
@@ -46,24 +47,27 @@ impl Ctx<'_> {
             })
             .collect();
         match tree {
-            Tree::Row => self.row(&terms, &results, index, n, extent),
+            Tree::Row => self.row(nest, &terms, &results, index, n, extent),
             Tree::Col => self.col(&terms, &results, index, n, extent, &self.plan.query(queries[0]).shape),
             Tree::Contract => self.contract(&terms, &results, index, n, extent),
         }
         results.into_iter().map(|var| self.b.get(var)).collect()
     }
 
-    /// Extends each accumulator by its term at every `index` in `lo..hi`.
-    fn chain(&mut self, kind: LoopKind, terms: &[Term], into: &[Var], index: u32, lo: Value, hi: Value) {
-        self.run_loop(kind, index, lo, hi, |ctx| {
-            let bodies: Vec<ExprId> = terms.iter().map(|term| term.body).collect();
-            let values = ctx.values(&bodies);
-            for ((term, value), &var) in terms.iter().zip(values).zip(into) {
-                let before = ctx.b.get(var);
-                let after = ctx.b.binary(term.combine, before, value);
-                ctx.b.set(var, after);
-            }
-        });
+    /// Extends each accumulator by its term at every `index` in `lo..hi`, in order.
+    fn chain(&mut self, terms: &[Term], into: &[Var], index: u32, lo: Value, hi: Value) {
+        self.run_loop(LoopKind::Serial, index, lo, hi, |ctx| ctx.extend(terms, into));
+    }
+
+    /// Extends each accumulator by its term at the current loops.
+    fn extend(&mut self, terms: &[Term], into: &[Var]) {
+        let bodies: Vec<ExprId> = terms.iter().map(|term| term.body).collect();
+        let values = self.values(&bodies);
+        for ((term, value), &var) in terms.iter().zip(values).zip(into) {
+            let before = self.b.get(var);
+            let after = self.b.binary(term.combine, before, value);
+            self.b.set(var, after);
+        }
     }
 
     fn accumulators(&mut self, terms: &[Term], lanes: Option<u32>) -> Vec<Var> {
@@ -77,35 +81,47 @@ impl Ctx<'_> {
         terms.iter().map(declare).collect()
     }
 
-    /// Fewer elements than lanes: in order. Else lanes in blocks, blocks by halves.
-    fn row(&mut self, terms: &[Term], results: &[Var], index: u32, n: Value, extent: &Dim) {
+    /// Fewer elements than lanes: in order. Else lanes in blocks, blocks by halves. Maps over the same elements run
+    /// in the loop in lanes, also for a short row, which is then reduced from where they were stored.
+    fn row(&mut self, nest: &Nest, terms: &[Term], results: &[Var], index: u32, n: Value, extent: &Dim) {
         let lanes = row_lanes(terms[0].dtype);
-        let zero = self.b.int(0);
-        let width = self.b.int(lanes);
-        let short = self.b.compare(CmpOp::Lt, n, width);
-        self.if_else(
-            short,
-            |ctx| {
-                let empty = ctx.b.compare(CmpOp::Le, n, zero);
-                let accumulators = ctx.accumulators(terms, None);
-                ctx.chain(LoopKind::Serial, terms, &accumulators, index, zero, n);
-                for ((term, &var), &result) in terms.iter().zip(&accumulators).zip(results) {
-                    let total = ctx.b.get(var);
-                    let nothing = ctx.b.constant(term.empty);
-                    let total = ctx.b.select(empty, nothing, total);
-                    ctx.b.set(result, total);
-                }
-            },
-            |ctx| {
-                ctx.in_blocks(terms, results, n, extent, None, |ctx, lo, hi| {
-                    let accumulators = ctx.accumulators(terms, Some(lanes as u32));
-                    ctx.chain(LoopKind::Lanes(lanes as u32), terms, &accumulators, index, lo, hi);
-                    let folded =
-                        accumulators.iter().zip(terms).map(|(&var, term)| ctx.b.fold(var, term.combine));
-                    folded.collect()
+        let maps = nest.maps(self.plan);
+        let long = |ctx: &mut Self| {
+            ctx.in_blocks(terms, results, n, extent, None, |ctx, lo, hi| {
+                let accumulators = ctx.accumulators(terms, Some(lanes as u32));
+                let kind = LoopKind::Lanes(lanes as u32);
+                ctx.run_loop(kind, index, lo, hi, |ctx| {
+                    ctx.maps(nest, &maps, false);
+                    ctx.extend(terms, &accumulators);
+                    ctx.here.clear();
                 });
-            },
-        );
+                let folded = accumulators.iter().zip(terms).map(|(&var, term)| ctx.b.fold(var, term.combine));
+                folded.collect()
+            });
+        };
+        let short = |ctx: &mut Self| {
+            let zero = ctx.b.int(0);
+            let empty = ctx.b.compare(CmpOp::Le, n, zero);
+            let accumulators = ctx.accumulators(terms, None);
+            ctx.chain(terms, &accumulators, index, zero, n);
+            for ((term, &var), &result) in terms.iter().zip(&accumulators).zip(results) {
+                let total = ctx.b.get(var);
+                let nothing = ctx.b.constant(term.empty);
+                let total = ctx.b.select(empty, nothing, total);
+                ctx.b.set(result, total);
+            }
+        };
+        if Dim::from(lanes).known_le(extent) == Some(true) {
+            return long(self);
+        }
+        let width = self.b.int(lanes);
+        let is_short = self.b.compare(CmpOp::Lt, n, width);
+        if maps.is_empty() {
+            self.if_else(is_short, short, long);
+        } else {
+            long(self);
+            self.if_else(is_short, short, |_| {});
+        }
     }
 
     /// In order in blocks, blocks by halves; every lane of the enclosing loop on its own.
@@ -114,7 +130,7 @@ impl Ctx<'_> {
         let column = shape.last().map(|columns| (index - 1, columns));
         self.in_blocks(terms, results, n, extent, column, |ctx, lo, hi| {
             let accumulators = ctx.accumulators(terms, None);
-            ctx.chain(LoopKind::Serial, terms, &accumulators, index, lo, hi);
+            ctx.chain(terms, &accumulators, index, lo, hi);
             accumulators.iter().map(|&var| ctx.b.get(var)).collect()
         });
     }
@@ -133,11 +149,17 @@ impl Ctx<'_> {
         let zero = self.b.int(0);
         let one_block = extent.known_le(&Dim::from(BLOCK)) == Some(true);
         if one_block {
-            let some = self.b.compare(CmpOp::Gt, n, zero);
             let values = block(self, zero, n);
             for (value, &result) in values.into_iter().zip(results) {
-                let before = self.b.get(result);
-                let total = self.b.select(some, value, before);
+                // Rows without elements are short, and have their own way.
+                let total = match column {
+                    Some(_) => {
+                        let some = self.b.compare(CmpOp::Gt, n, zero);
+                        let before = self.b.get(result);
+                        self.b.select(some, value, before)
+                    }
+                    None => value,
+                };
                 self.b.set(result, total);
             }
             return;
