@@ -398,7 +398,7 @@ impl CompiledGraph {
             bound_bytes: bound.bound_bytes,
             allocations: 0,
             bindings: symbols.map(|(symbol, &value)| (symbol.to_string(), value)).collect(),
-            kernels: self.program.kernels.len() as u64,
+            kernels: bound.kernels.iter().filter(|kernel| kernel.extent > 0).count() as u64,
             calls: 1,
             compilations: 1,
             copied_inputs: call.copied,
