@@ -108,6 +108,11 @@ impl Ctx<'_> {
                     Some(bounds) => *bounds,
                     None => (ctx.b.int(0), ctx.size(&last.extent)),
                 };
+                if let Some((Tree::Col, extent)) = &nest.reduce
+                    && ctx.share.folds(Tree::Col, extent).is_none()
+                {
+                    return ctx.columns(nest, last, (lo, hi));
+                }
                 let lanes = row_lanes(ctx.plan.query(head).dtype) as u32;
                 ctx.run_loop(LoopKind::Lanes(lanes), last.index, lo, hi, |ctx| ctx.nest_body(nest, false));
             }
@@ -175,7 +180,7 @@ impl Ctx<'_> {
     }
 
     /// Puts the value of a query where it is read: into a register that later nests see, into memory, or both.
-    fn keep(&mut self, nest: &Nest, id: QueryId, value: Value, in_registers: bool) {
+    pub(super) fn keep(&mut self, nest: &Nest, id: QueryId, value: Value, in_registers: bool) {
         if in_registers {
             self.locals.insert(id, Local::Value(value));
         }

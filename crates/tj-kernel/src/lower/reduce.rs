@@ -14,10 +14,10 @@ use crate::ir::{BinOp, Buf, CmpOp, LoopKind, Value, Var};
 /// One reduction of a nest.
 pub(super) struct Term {
     body: ExprId,
-    dtype: DType,
-    combine: BinOp,
-    identity: Scalar,
-    empty: Scalar,
+    pub dtype: DType,
+    pub combine: BinOp,
+    pub identity: Scalar,
+    pub empty: Scalar,
 }
 
 impl Ctx<'_> {
@@ -69,13 +69,18 @@ impl Ctx<'_> {
 
     /// Extends each accumulator by its term at the current loops.
     fn extend(&mut self, terms: &[Term], into: &[Var]) {
-        let bodies: Vec<ExprId> = terms.iter().map(|term| term.body).collect();
-        let values = self.values(&bodies);
+        let values = self.term_values(terms);
         for ((term, value), &var) in terms.iter().zip(values).zip(into) {
             let before = self.b.get(var);
             let after = self.b.binary(term.combine, before, value);
             self.b.set(var, after);
         }
+    }
+
+    /// What each term adds at the current loops.
+    pub(super) fn term_values(&mut self, terms: &[Term]) -> Vec<Value> {
+        let bodies: Vec<ExprId> = terms.iter().map(|term| term.body).collect();
+        self.values(&bodies)
     }
 
     fn accumulators(&mut self, terms: &[Term], lanes: Option<u32>) -> Vec<Var> {
