@@ -64,9 +64,10 @@ pub(super) enum Share<'l> {
 /// The parts of a group, in order.
 pub(super) fn parts(plan: &Plan, group: &Group) -> Vec<Part> {
     let shape = &plan.query(group.queries[0]).shape;
+    let reduces = || group.queries.iter().any(|&id| plan.root_reduce(id).is_some());
     let column = match (&shape[..], group.outer) {
-        ([], _) => None,
-        ([columns], 1) if choose_outer(plan, group, false) == 0 => Some(columns),
+        ([], _) if reduces() => None,
+        ([columns], 1) if reduces() && choose_outer(plan, group, false) == 0 => Some(columns),
         _ => return vec![Part { group: group.clone(), long: None }],
     };
     let mut parts: Vec<(Vec<QueryId>, Option<Long>)> = Vec::new();
