@@ -310,6 +310,12 @@ impl Display for Quoted<'_> {
     }
 }
 
+/// A number and what it counts: `1 reader`, `2 readers`.
+#[must_use]
+pub fn counted(n: usize, one: &str, many: &str) -> String {
+    format!("{n} {}", if n == 1 { one } else { many })
+}
+
 /// Whether a name can stand in a text without quotes.
 #[must_use]
 pub fn is_bare(name: &str) -> bool {

@@ -305,7 +305,7 @@ fn groups() {
     let plain = "group outer 2: q0 group outer 1: q1 local, q2 group outer 0: q3";
     check(
         &format!("{plain} group outer 1: q4 local, q5"),
-        "q4: it is a dense contraction whose group shares 1 outer axes (Group)",
+        "q4: it is a dense contraction whose group shares 1 outer axis (Group)",
     );
 
     let mut fused =
