@@ -118,6 +118,16 @@ fn sizes_that_overflow_are_mistakes() {
     let n = Dim::new("N", ..).unwrap();
     let huge = x(&[3]).sum(()).broadcast_to(&[&n * i64::MAX * 2]);
     let error = trace(&[], &[huge.sum(())]).unwrap_err();
-    assert!(error.to_string().contains("does not fit in 64 bits"), "{error}");
+    let text = "9223372036854775807*N * 2 does not fit in 64 bits";
+    assert_eq!(error.cause.to_string(), text);
     assert!(error.location.file().ends_with("tests.rs"), "{error}");
+
+    // Empty, but with more elements in a row than can be counted.
+    let large = i64::from(u32::MAX);
+    let error =
+        x(&[0, large, large]).reshape(&[large, large, 0].map(|n| Some(n.into()))).check().unwrap_err();
+    assert_eq!(
+        error.cause.to_string(),
+        "the number of elements of [4294967295, 4294967295, 0] does not fit in 64 bits"
+    );
 }

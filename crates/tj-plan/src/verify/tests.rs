@@ -152,7 +152,7 @@ fn sizes() {
     broken(|plan| plan.symbols.push(plan.symbols[0].clone()), "N is an index, or declared twice (Size)");
     broken(
         |plan| plan.inputs[0].shape[0] = Dim::from(i64::MAX) + 1,
-        "shape [overflow] of input 0: (9223372036854775807) + 1*(1) does not fit in 64 bits (Size)",
+        "shape [overflow] of input 0: 9223372036854775807 + 1 does not fit in 64 bits (Size)",
     );
 }
 
