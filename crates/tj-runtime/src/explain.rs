@@ -42,7 +42,7 @@ pub(crate) fn kernels(kernels: &[Lowered]) -> String {
 
 /// What the back end makes of the kernels.
 pub(crate) fn code(kernels: &[Lowered], backend: Backend) -> String {
-    match backend {
+    match backend.built_in() {
         Backend::C => c(kernels),
         Backend::Auto | Backend::Cranelift => clif(kernels),
     }
