@@ -157,8 +157,17 @@ impl Op {
         TABLE.iter().find(|info| info.arity == 2 && info.symbol == Some(symbol)).map(|info| info.op)
     }
 
-    /// Dtype in which arguments of these dtypes are combined, and dtype of the result; `None` if undefined.
-    /// For `where` the first argument is left out of the promotion.
+    /// Dtype in which arguments of these dtypes are combined, and dtype of the result; `None` if undefined, or if there
+    /// is no arithmetic on that dtype: f16 and bf16 are only moved, chosen and converted, and complex numbers are
+    /// passed through. For `where` the first argument is left out of the promotion.
+    ///
+    /// ```
+    /// use tj_ir::Op;
+    /// use tj_tensor::DType;
+    /// assert_eq!(Op::Div.dtypes(&[DType::I8, DType::I8]), Some((DType::F64, DType::F64)));
+    /// assert_eq!(Op::Add.dtypes(&[DType::F16, DType::F32]), Some((DType::F32, DType::F32)));
+    /// assert_eq!(Op::Add.dtypes(&[DType::F16, DType::F16]), None);
+    /// ```
     pub fn dtypes(self, args: &[DType]) -> Option<(DType, DType)> {
         use DTypeRule::{Bits, Choice, Float, Integer, Number, Predicate, Same, To};
         let rule = self.info().dtypes;
@@ -169,18 +178,40 @@ impl Op {
         .iter()
         .copied()
         .reduce(DType::promote)?;
+        let arithmetic = has_arithmetic(promoted);
         match rule {
+            Same | Number | Float | Predicate if !arithmetic => None,
             Same => Some((promoted, promoted)),
             Number => (!promoted.is_bool()).then_some((promoted, promoted)),
             Float => {
-                let work = if promoted.is_float() || promoted.is_complex() { promoted } else { DType::F64 };
+                let work = if promoted.is_float() { promoted } else { DType::F64 };
                 Some((work, work))
             }
             Predicate => Some((promoted, DType::Bool)),
             Bits => (promoted.is_bool() || promoted.is_int()).then_some((promoted, promoted)),
             Integer => promoted.is_int().then_some((promoted, promoted)),
+            Choice if promoted.is_complex() => None,
             Choice => (args.first() == Some(&DType::Bool)).then_some((promoted, promoted)),
+            To(to) if to != promoted && (to.is_complex() || promoted.is_complex()) => None,
             To(to) => Some((promoted, to)),
         }
+    }
+}
+
+/// Whether values of a dtype can be computed with, and not only be moved and converted.
+pub(crate) fn has_arithmetic(dtype: DType) -> bool {
+    match dtype {
+        DType::F16 | DType::BF16 | DType::C64 | DType::C128 => false,
+        DType::Bool
+        | DType::I8
+        | DType::I16
+        | DType::I32
+        | DType::I64
+        | DType::U8
+        | DType::U16
+        | DType::U32
+        | DType::U64
+        | DType::F32
+        | DType::F64 => true,
     }
 }

@@ -61,6 +61,7 @@ impl ReduceOp {
     }
 
     /// Dtype of the result, in which elements are combined: sums and products of `bool` and narrow integers widen.
+    /// Whether there is arithmetic on it is for [`Op::dtypes`] of [`ReduceOp::op`] to say.
     pub fn dtype(self, arg: DType) -> DType {
         match self {
             ReduceOp::Max | ReduceOp::Min => arg,

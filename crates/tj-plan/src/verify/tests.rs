@@ -83,6 +83,10 @@ fn types() {
     );
     check("add(f[], i[])", "q0: add on [F32, I32] works in f32 (Type)");
     check("where(b[], f[], i[])", "q0: where on [Bool, F32, I32] works in f32 (Type)");
+    check(
+        "cast<f32>(sum<row>(i0 < 2: cast<f16>(f[])))",
+        "q0: a reduction below the root (Reduction)\nq0: sum is not defined on f16 (Type)",
+    );
     check("cast<f32>(div(i[], i[]))", "q0: div on [I32, I32] works in f64 (Type)");
     broken(
         |plan| plan.inputs[0].dtype = DType::F64,
