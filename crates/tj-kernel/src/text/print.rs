@@ -1,11 +1,11 @@
 //! Kernels to text.
 
 use std::collections::BTreeSet;
-use std::fmt::{self, Display, Write};
+use std::fmt::{self, Display};
 
 use tj_ir::dim::{Dim, MAX_SIZE, Symbol};
+use tj_ir::text::{Quoted, is_bare};
 
-use super::is_bare;
 use crate::ir::{Block, Kernel, LoopKind, Matrix, Op, Stmt};
 
 impl Display for Kernel {
@@ -154,13 +154,6 @@ impl Display for Name<'_> {
         if is_bare(self.0) {
             return f.write_str(self.0);
         }
-        f.write_char('"')?;
-        for c in self.0.chars() {
-            if matches!(c, '"' | '\\') {
-                f.write_char('\\')?;
-            }
-            f.write_char(c)?;
-        }
-        f.write_char('"')
+        Quoted(self.0).fmt(f)
     }
 }
