@@ -167,10 +167,14 @@ impl IrError {
 impl Cause {
     /// Why `op`, which is called `name`, does not take these dtypes.
     pub(crate) fn dtypes(name: &'static str, op: Op, dtypes: &[DType]) -> Cause {
-        let dtype = match op {
-            Op::Cast(to) if to.is_complex() => Some(to),
-            Op::Where => dtypes.iter().skip(1).copied().reduce(DType::promote),
-            _ => dtypes.iter().copied().reduce(DType::promote),
+        let values = if op == Op::Where { dtypes.get(1..).unwrap_or(&[]) } else { dtypes };
+        let joined = values.iter().copied().reduce(DType::promote);
+        let dtype = if let Op::Cast(to) = op
+            && to.is_complex()
+        {
+            Some(to)
+        } else {
+            joined
         };
         match (op.info().dtypes, dtype) {
             (DTypeRule::Bits | DTypeRule::Integer, _) | (_, None) => {}
