@@ -9,8 +9,8 @@ use rustc_hash::FxHashMap;
 use tj_ir::expr::Source;
 use tj_ir::{Dim, Symbol};
 use tj_kernel::verify::BoundGuard;
-use tj_kernel::{Binding, Lowered};
-use tj_memory::{BufferId, Interval, Planner, Step, lifetimes, order_for_peak};
+use tj_kernel::{Access, Binding, Lowered};
+use tj_memory::{BufferId, InPlace, Interval, Planner, Step, lifetimes, order_for_peak};
 use tj_plan::{Engine, Fused, QueryId, Sizes};
 
 use crate::bind::{Binder, Values};
@@ -38,6 +38,8 @@ pub(crate) struct Program {
     pub kernels: Vec<Lowered>,
     /// For each kernel, where each of its buffers is.
     pub slots: Vec<Vec<Slot>>,
+    /// Inputs whose memory an output may take over, with that output.
+    pub donations: Vec<(usize, usize)>,
     /// What could not be proven about accesses.
     pub bound_guards: Vec<BoundGuard>,
     pub code: Option<Code>,
@@ -148,12 +150,29 @@ fn step(lowered: &Lowered) -> Step {
     for (binding, buffer) in lowered.bindings.iter().zip(&lowered.kernel.buffers) {
         if let Binding::Query(QueryId(q)) = binding {
             match buffer.access {
-                tj_kernel::Access::Read => step.reads.push(BufferId(*q)),
-                tj_kernel::Access::Write | tj_kernel::Access::Scratch => step.writes.push(BufferId(*q)),
+                Access::Read | Access::InPlace(_) => step.reads.push(BufferId(*q)),
+                Access::Write | Access::Scratch => step.writes.push(BufferId(*q)),
             }
         }
     }
     step
+}
+
+/// What the kernels say of buffers that are read in place of others: intervals of the arena that follow each other in one
+/// memory, and inputs whose memory an output may take over.
+fn shared_memory(kernels: &[Lowered], slots: &[Vec<Slot>]) -> (Vec<InPlace>, Vec<(usize, usize)>) {
+    let (mut in_place, mut donations) = (Vec::new(), Vec::new());
+    for (lowered, slots) in kernels.iter().zip(slots) {
+        for (buffer, slot) in lowered.kernel.buffers.iter().zip(slots) {
+            let Access::InPlace(written) = buffer.access else { continue };
+            match (*slot, slots[written.index()]) {
+                (Slot::Temporary(input), Slot::Temporary(output)) => in_place.push(InPlace { input, output }),
+                (Slot::Input(input), Slot::Output(output)) => donations.push((input, output)),
+                (Slot::Input(_) | Slot::Output(_) | Slot::Temporary(_) | Slot::Scratch(_), _) => {}
+            }
+        }
+    }
+    (in_place, donations)
 }
 
 impl Program {
@@ -226,12 +245,14 @@ impl Program {
                 Interval::new(interval.first, interval.last, bytes)
             })
             .collect();
-        let planner = Planner::new(&maxima, &[]).map_err(|e| internal("memory plan", &e))?;
+        let (in_place, donations) = shared_memory(&kernels, &slots);
+        let planner = Planner::new(&maxima, &in_place).map_err(|e| internal("memory plan", &e))?;
         let binder = Binder::new(&plan.symbols, &plan.inputs);
         Ok(Program {
             fused,
             kernels,
             slots,
+            donations,
             bound_guards,
             code,
             engine,
