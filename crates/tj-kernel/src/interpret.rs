@@ -207,8 +207,10 @@ fn check_arguments(
         if !declared.access.is_read() && !given.is_writable() {
             return Err(format!("buffer {} is written, given read-only memory", declared.name));
         }
-        if given.holder().is_some_and(|written| declared.access != Access::InPlace(written)) {
-            return Err(format!("buffer {} is not read in place", declared.name));
+        if let Some(written) = given.holder()
+            && declared.access != Access::InPlace(written)
+        {
+            return Err(format!("buffer {} is not read in place of {written}", declared.name));
         }
     }
     let given: Vec<DType> = params.iter().map(|p| p.dtype()).collect();

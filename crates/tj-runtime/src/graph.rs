@@ -345,11 +345,14 @@ impl CompiledGraph {
         let mut cost = self.run(call, views)?;
         cost.allocations += fresh;
         let mut outputs = Vec::with_capacity(buffers.len());
-        for ((buffer, &source), shape) in
-            buffers.into_iter().zip(&plan.produces.0).zip(&call.bound.output_shapes)
+        for (position, ((buffer, &source), shape)) in
+            buffers.into_iter().zip(&plan.produces.0).zip(&call.bound.output_shapes).enumerate()
         {
             let output = Tensor::from_buffer(plan.dtype_of(source), shape, buffer)?;
-            self.pools.keep(&output);
+            // Memory that came from the user is aligned for its elements alone, and may be given away again.
+            if call.donated.iter().all(|&(_, taken)| taken != position) {
+                self.pools.keep(&output);
+            }
             outputs.push(output);
         }
         self.count(cost.clone());

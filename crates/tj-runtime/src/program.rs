@@ -10,12 +10,13 @@ use tj_ir::expr::Source;
 use tj_ir::{Dim, Symbol};
 use tj_kernel::verify::BoundGuard;
 use tj_kernel::{Access, Binding, Lowered};
-use tj_memory::{BufferId, InPlace, Interval, Planner, Step, lifetimes, order_for_peak};
+use tj_memory::{BufferId, Interval, Planner, Step, lifetimes, order_for_peak};
 use tj_plan::{Engine, Fused, QueryId, Sizes};
 
 use crate::bind::{Binder, Values};
 use crate::code::Code;
 use crate::error::Error;
+use crate::in_place::shared_memory;
 use crate::options::CompileOptions;
 use crate::pool;
 
@@ -156,23 +157,6 @@ fn step(lowered: &Lowered) -> Step {
         }
     }
     step
-}
-
-/// What the kernels say of buffers that are read in place of others: intervals of the arena that follow each other in one
-/// memory, and inputs whose memory an output may take over.
-fn shared_memory(kernels: &[Lowered], slots: &[Vec<Slot>]) -> (Vec<InPlace>, Vec<(usize, usize)>) {
-    let (mut in_place, mut donations) = (Vec::new(), Vec::new());
-    for (lowered, slots) in kernels.iter().zip(slots) {
-        for (buffer, slot) in lowered.kernel.buffers.iter().zip(slots) {
-            let Access::InPlace(written) = buffer.access else { continue };
-            match (*slot, slots[written.index()]) {
-                (Slot::Temporary(input), Slot::Temporary(output)) => in_place.push(InPlace { input, output }),
-                (Slot::Input(input), Slot::Output(output)) => donations.push((input, output)),
-                (Slot::Input(_) | Slot::Output(_) | Slot::Temporary(_) | Slot::Scratch(_), _) => {}
-            }
-        }
-    }
-    (in_place, donations)
 }
 
 impl Program {

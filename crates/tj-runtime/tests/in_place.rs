@@ -2,9 +2,13 @@
 #![cfg(feature = "cranelift")]
 #![expect(clippy::unwrap_used, reason = "a test stops where something is not as it should be")]
 
+use std::sync::Arc;
+
 use tj_ir::{Dim, LazyTensor, Symbol, axis, input};
 use tj_memory::{Effort, Interval, pack};
-use tj_runtime::{CompileOptions, CompiledGraph, Error, MaxBytes, Stage, explain};
+use tj_runtime::{
+    CompileOptions, CompiledGraph, Error, InterpretKernel, MaxBytes, Scheduler, Stage, explain,
+};
 use tj_tensor::{DType, Tensor};
 
 fn size(name: &str) -> Dim {
@@ -127,6 +131,13 @@ fn what_is_needed_later_is_kept() {
     let y = (&x + 1.0).exp();
     let z = &y * 2.0 + y.transpose();
     let x0 = data(&[64, 64], 1);
+    // Nor is a result taken, though nobody reads it any more.
+    for scheduler in [None, Some(Arc::new(InterpretKernel) as Arc<dyn Scheduler>)] {
+        let options = CompileOptions { fuse: false, scheduler, ..Default::default() };
+        let graph = CompiledGraph::new(&[y.clone(), z.clone(), &y * 3.0], options).unwrap();
+        let [got, three] = [0, 2].map(|at| graph.call(&[("x", &x0)]).unwrap()[at].to_vec::<f32>().unwrap());
+        assert!(got.iter().zip(&three).all(|(y, three)| y * 3.0 == *three));
+    }
     assert_eq!(temporaries(&z, false, &[("x", &x0)]), [3, 2, 2]);
     assert_eq!(marks(&z, false), 1);
 }
