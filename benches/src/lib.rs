@@ -94,6 +94,17 @@ pub fn case(name: &str) -> Result<Case, Failure> {
             let difference = x.expand_dims(1) - y.expand_dims(0);
             ((&difference * &difference).sum(-1), &["x", "y"])
         }
+        "d9" => {
+            let (s, k, t) = (f32s("s", &[&n])?, f32s("k", &[&n])?, f32s("t", &[&n])?);
+            let (rate, volatility) = (0.02, 0.3);
+            let distribution = |z: &LazyTensor| ((z * std::f64::consts::FRAC_1_SQRT_2).erf() + 1.0) * 0.5;
+            let spread = t.sqrt() * volatility;
+            let drift = &t * (rate + volatility * volatility / 2.0);
+            let first = ((&s / &k).log() + drift) / &spread;
+            let second = &first - spread;
+            let discounted = k * (t * -rate).exp();
+            (s * distribution(&first) - discounted * distribution(&second), &["s", "k", "t"])
+        }
         "d10" => {
             let u = f32s("u", &[&n, &m])?;
             let (low, mid, high) =
@@ -115,6 +126,10 @@ pub fn case(name: &str) -> Result<Case, Failure> {
         "d13" => {
             let square = [&n, &n];
             (f32s("a", &square)?.matmul(&f32s("b", &square)?), &["a", "b"])
+        }
+        "d14" => {
+            let layer = f32s("x", &[&n, &m])?.matmul(&f32s("w", &[&m, &k])?) + f32s("bias", &[&k])?;
+            (layer.relu().sum(1), &["x", "w", "bias"])
         }
         other => return Err(format!("case {other} is not part of the suite").into()),
     };

@@ -2,13 +2,15 @@
 //!
 //! Started as `serve CASE SIZE FOLDER`: reads the case's inputs from `FOLDER/NAME.npy`, computes once, prints
 //! `ready FIRST_MS RESULT_FILE`, then for each line `time` the milliseconds of one call, until `stop`.
+//!
+//! The sweep over batch sizes (`d14`) compiles anew each time and calls its program once for every size.
 
 use std::io::{BufRead, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use tensorjit::{Backend, CompileOptions, CompiledGraph, Tensor, io};
-use tj_benches::{Failure, case};
+use tj_benches::{Case, Failure, case};
 
 /// A sample repeats the call until this much time has passed.
 const SAMPLE: Duration = Duration::from_millis(5);
@@ -20,22 +22,57 @@ fn main() -> Result<(), Failure> {
     };
     let case = case(name)?;
     let folder = Path::new(folder);
-    let read = |name: &&'static str| -> Result<(&'static str, Tensor), Failure> {
-        Ok((*name, io::read(folder.join(format!("{name}.npy")))?))
-    };
-    let inputs: Vec<(&str, Tensor)> = case.inputs.iter().map(read).collect::<Result<_, _>>()?;
-    let inputs: Vec<(&str, &Tensor)> = inputs.iter().map(|(name, tensor)| (*name, tensor)).collect();
     let backend = match std::env::var("TENSORJIT_BACKEND").as_deref() {
         Ok("c") => Backend::C,
         _ => Backend::Auto,
     };
+    let options = CompileOptions { backend, ..Default::default() };
+    if name.starts_with("d14") {
+        return sweep(&case, folder, &options);
+    }
+    let mut inputs: Vec<(&str, Tensor)> = Vec::new();
+    for name in case.inputs {
+        inputs.push((name, io::read(folder.join(format!("{name}.npy")))?));
+    }
+    let inputs: Vec<(&str, &Tensor)> = inputs.iter().map(|(name, tensor)| (*name, tensor)).collect();
 
     let start = Instant::now();
-    let graph = CompiledGraph::new(&[case.output], CompileOptions { backend, ..Default::default() })?;
-    let result = graph.call(&inputs)?;
+    let graph = CompiledGraph::new(&[case.output], options)?;
+    let result = graph.call(&inputs)?.swap_remove(0);
     let first = start.elapsed();
+    serve(folder, first, result, || Ok(drop(graph.call(&inputs)?)))
+}
+
+/// One program over many batch sizes, compilation included.
+fn sweep(case: &Case, folder: &Path, options: &CompileOptions) -> Result<(), Failure> {
+    let (w, bias) = (io::read(folder.join("w.npy"))?, io::read(folder.join("bias.npy"))?);
+    let mut batches = Vec::new();
+    while let Ok(batch) = io::read(folder.join(format!("xs_{}.npy", batches.len()))) {
+        batches.push(batch);
+    }
+    let run = || -> Result<Vec<f32>, Failure> {
+        let graph = CompiledGraph::new(std::slice::from_ref(&case.output), options.clone())?;
+        let mut sums = Vec::new();
+        for x in &batches {
+            let result = graph.call(&[("x", x), ("w", &w), ("bias", &bias)])?;
+            sums.extend(result[0].to_vec::<f32>()?);
+        }
+        Ok(sums)
+    };
+    let start = Instant::now();
+    let result = Tensor::from(run()?);
+    serve(folder, start.elapsed(), result, || run().map(drop))
+}
+
+/// Shows the first result, then times calls as they are asked for.
+fn serve(
+    folder: &Path,
+    first: Duration,
+    result: Tensor,
+    mut call: impl FnMut() -> Result<(), Failure>,
+) -> Result<(), Failure> {
     let file = folder.join("result.npy");
-    io::write(&file, &result[0])?;
+    io::write(&file, &result)?;
     drop(result);
 
     let mut out = std::io::stdout().lock();
@@ -48,7 +85,7 @@ fn main() -> Result<(), Failure> {
         let start = Instant::now();
         let mut calls = 0_u32;
         while start.elapsed() < SAMPLE && calls < 5000 {
-            graph.call(&inputs)?;
+            call()?;
             calls += 1;
         }
         writeln!(out, "{}", start.elapsed().as_secs_f64() * 1e3 / f64::from(calls.max(1)))?;

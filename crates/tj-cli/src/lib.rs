@@ -28,6 +28,7 @@ pub mod exit;
 pub mod lex;
 pub mod parse;
 pub mod print;
+pub mod progress;
 pub mod syntax;
 pub mod values;
 

@@ -1,5 +1,8 @@
-//! What kernels call in this process: dense contractions by `matrixmultiply`.
+//! What kernels call in this process: dense contractions, by `matrixmultiply` unless they are small.
 #![allow(unsafe_code)]
+
+#[cfg(target_arch = "x86_64")]
+mod small;
 
 use tj_kernel::abi::Host;
 
@@ -18,7 +21,7 @@ fn has_fma() -> bool {
 }
 
 macro_rules! gemm {
-    ($name:ident, $t:ty, $library:path) => {
+    ($name:ident, $t:ty, $library:path, $small:ident) => {
         extern "C" fn $name(
             m: i64,
             n: i64,
@@ -60,6 +63,29 @@ macro_rules! gemm {
                 }
                 return;
             }
+            #[cfg(target_arch = "x86_64")]
+            {
+                let all = small::Matrices {
+                    m: m as isize,
+                    n: n as isize,
+                    k: k as isize,
+                    a,
+                    a_row: a_row as isize,
+                    a_col: a_col as isize,
+                    b,
+                    b_row: b_row as isize,
+                    b_col: b_col as isize,
+                    c,
+                    c_row: c_row as isize,
+                    c_col: c_col as isize,
+                };
+                if all.is_small() {
+                    // SAFETY: `has_fma` asked for both features. The kernel was proven to pass matrices that lie inside
+                    // its buffers, with `c` apart from both factors.
+                    unsafe { small::$small(&all) };
+                    return;
+                }
+            }
             // The sums of blocks are added to +0, so that no result is -0. The kernels for x86 do that by themselves;
             // elsewhere the result is made +0 first and added to.
             let adds_to_zero = cfg!(target_arch = "x86_64");
@@ -95,5 +121,68 @@ macro_rules! gemm {
     };
 }
 
-gemm!(gemm_f32, f32, matrixmultiply::sgemm);
-gemm!(gemm_f64, f64, matrixmultiply::dgemm);
+gemm!(gemm_f32, f32, matrixmultiply::sgemm, contract_f32);
+gemm!(gemm_f64, f64, matrixmultiply::dgemm, contract_f64);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The stated bits, element by element.
+    fn stated(k: i64, a: impl Fn(i64) -> f32, b: impl Fn(i64) -> f32) -> f32 {
+        let blocks = (0..k).step_by(256);
+        blocks
+            .map(|start| (start..k.min(start + 256)).fold(0.0, |sum, p| a(p).mul_add(b(p), sum)))
+            .fold(0.0, |total, sum: f32| total + sum)
+    }
+
+    #[test]
+    fn small_and_large_contractions_have_the_stated_bits() {
+        // Negative products that round to -0 among them: an element is +0 then.
+        let value = |i: i64| {
+            [0.5, -1.25, 1e-30, -1e-30, 3.0, -0.0, 0.1][(i * i + i / 7) as usize % 7] * (1 + i % 11) as f32
+        };
+        for m in [1, 2, 3, 4, 5, 6, 7, 17] {
+            for n in [1, 7, 8, 31, 32, 33, 64, 130] {
+                for k in [0, 1, 5, 256, 257, 600] {
+                    // The left factor is transposed for odd `m`, the right one for some `n`; rows of `c` have gaps.
+                    let (a_row, a_col) = if m % 2 == 1 { (1, m) } else { (k, 1) };
+                    let (b_row, b_col) = if n == 31 { (1, k) } else { (n, 1) };
+                    let a: Vec<f32> = (0..m * k).map(value).collect();
+                    let b: Vec<f32> = (0..k * n).map(|i| value(i + 3)).collect();
+                    let mut c = vec![f32::NAN; (m * (n + 1)) as usize];
+                    gemm_f32(
+                        m,
+                        n,
+                        k,
+                        a.as_ptr(),
+                        a_row,
+                        a_col,
+                        b.as_ptr(),
+                        b_row,
+                        b_col,
+                        c.as_mut_ptr(),
+                        n + 1,
+                        1,
+                    );
+                    for i in 0..m {
+                        for j in 0..n {
+                            let expected = stated(
+                                k,
+                                |p| a[(i * a_row + p * a_col) as usize],
+                                |p| b[(p * b_row + j * b_col) as usize],
+                            );
+                            let found = c[(i * (n + 1) + j) as usize];
+                            assert_eq!(
+                                found.to_bits(),
+                                expected.to_bits(),
+                                "{m}x{n}x{k} at {i}, {j}: {found} is not {expected}"
+                            );
+                        }
+                        assert!(c[(i * (n + 1) + n) as usize].is_nan(), "{m}x{n}x{k} writes beyond row {i}");
+                    }
+                }
+            }
+        }
+    }
+}

@@ -9,6 +9,7 @@ use tensorjit::memory::{self, parse_csv, to_csv};
 use super::{Failure, print};
 use crate::args::{Effort, PlanMemoryArgs};
 use crate::exit::Exit;
+use crate::progress::Progress;
 
 /// How long `--effort max` may search.
 const MAX_SEARCH: Duration = Duration::from_secs(60);
@@ -23,7 +24,10 @@ pub(super) fn plan_memory(args: &PlanMemoryArgs) -> Result<(), Failure> {
         Effort::Compile => memory::Effort::Compile,
         Effort::Max => memory::Effort::Max(MAX_SEARCH),
     };
+    let progress = Progress::new(None);
+    progress.say("packing");
     let plan = memory::pack(&problem.intervals, effort).map_err(|e| wrong(&e))?;
+    drop(progress);
     memory::verify(&problem.intervals, &plan).map_err(|violations| Failure {
         exit: Exit::Bug,
         message: format!("error: the plan is wrong: {violations:?}\n"),

@@ -8,6 +8,7 @@ use tensorjit::{CompiledGraph, DType, RunReport, Tensor, io};
 
 use super::{Failure, Text, Work, given_sizes, print};
 use crate::args::RunArgs;
+use crate::progress::Progress;
 use crate::values::Sweep;
 
 pub(super) fn run(args: &RunArgs) -> Result<(), Failure> {
@@ -21,8 +22,11 @@ pub(super) fn run(args: &RunArgs) -> Result<(), Failure> {
 
 fn run_once(args: &RunArgs, text: &Text, sizes: &BTreeMap<String, i64>) -> Result<(), Failure> {
     let work = Work::read(text, &args.work, sizes)?;
-    let graph = CompiledGraph::new(&work.outputs(), work.options.clone())?;
+    let mut progress = Progress::new(None);
+    progress.say("compiling");
+    let graph = CompiledGraph::observed(&work.outputs(), work.options.clone(), &mut progress)?;
     let (outputs, report) = call(&graph, &work, sizes)?;
+    drop(progress);
     let names: Vec<&str> = work.evaluated.outputs.iter().map(|(name, _)| name.as_str()).collect();
     let mut saved = vec![false; outputs.len()];
     for file in &args.outputs {
@@ -78,7 +82,9 @@ fn run_sweep(
     let mut graph: Option<CompiledGraph> = None;
     let mut runs = Vec::new();
     let mut shown = String::new();
+    let progress = Progress::new(Some(sweep.values.len() as u64));
     for &value in &sweep.values {
+        progress.say(format!("{} = {value}", sweep.name));
         let value = i64::try_from(value).map_err(|_| Failure::wrong(format!("size {value} is too large")))?;
         let mut sizes = sizes.clone();
         sizes.insert(sweep.name.clone(), value);
@@ -96,7 +102,9 @@ fn run_sweep(
         for (name, output) in names.iter().zip(&outputs) {
             shown.push_str(&format!("{} = {value}: {name} = {output}\n", sweep.name));
         }
+        progress.step();
     }
+    drop(progress);
     let compilations = graph.as_ref().map_or(0, |graph| graph.report().compilations);
     if args.report.is_some() || args.json {
         return print(&format!("{:#}\n", json!({ "compilations": compilations, "runs": runs })));
