@@ -6,23 +6,28 @@
 //! ```text
 //! for i0 in task range {            outer axes; the first is the grid
 //!   for .. {                        nest: inner axes of its queries, the last one in lanes
-//!     q1[..] = ..; q2[..] = ..      queries with equal loops share a nest and pass values in registers
+//!     q1[..] = ..; q2[..] = ..      queries with equal loops share a nest and pass values in registers,
+//!     q3 += q2[..]                  reductions of rows with maps over their elements too
 //!   }
-//!   q3 = reduce ..                  a reduction is a nest of its own, or shared by equal reductions
 //! }
 //! ```
 //!
+//! So a softmax goes over its row three times: maximum; exponentials and their sum; quotients.
+//!
 //! A query that nothing outside the group needs lives in a register (no inner axes) or in scratch memory of the
 //! worker (a row). A dense contraction comes first: a library call computes a panel of rows, and the nests follow
-//! while the panel is in cache. Maps whose axes lie next to each other in every operand are one loop.
+//! while the panel is in cache. Maps whose axes lie next to each other in every operand are one loop. A long reduction
+//! with no loop around it that tasks could share is three kernels (`blocks`).
 //!
 //! **Invariants.** The order in which a reduction combines values follows from its tree (`tj_ir::Tree`) and
 //! from nothing else. Tasks write disjoint elements. Every index is inside its buffer whenever it is evaluated;
 //! `verify` proves that again from the finished kernel.
 //!
-//! **Cost.** Linear in the nodes of the group; a body is emitted at most twice (short and long rows).
+//! **Cost.** Linear in the nodes of the group; a body is emitted at most three times (short rows, long rows, blocks as
+//! tasks).
 
 mod address;
+mod blocks;
 mod body;
 mod collapse;
 mod gemm;
@@ -37,6 +42,7 @@ use tj_plan::{Fused, Group, Plan, QueryId};
 use crate::build::Builder;
 use crate::ir::{Access, Buf, Grid, Kernel, LoopKind, Value};
 
+use blocks::{Share, parts};
 use collapse::collapse;
 use gemm::{GemmCall, gemm_call};
 use nest::nests;
@@ -50,6 +56,8 @@ pub struct Lowered {
     pub bindings: Vec<Binding>,
     /// Which number of the plan each parameter is, in the order of `kernel.params`.
     pub numbers: Vec<u32>,
+    /// A call runs the kernel only if this size is positive, where there is one. Then its grid may have tasks.
+    pub when: Option<Dim>,
 }
 
 /// What a buffer of a kernel is.
@@ -59,6 +67,8 @@ pub enum Binding {
     Input(u32),
     /// The result of a query, row-major; read or written.
     Query(QueryId),
+    /// Results of the blocks of a query's reduction: one kernel writes them, a later one folds them.
+    Blocks(QueryId),
     /// Memory of the worker.
     Scratch,
 }
@@ -69,7 +79,14 @@ const PANEL: i64 = 256;
 
 /// Kernels of a fused plan, in order.
 pub fn lower(fused: &Fused) -> Vec<Lowered> {
-    fused.groups.iter().enumerate().map(|(number, group)| lower_group(&fused.plan, group, number)).collect()
+    let mut kernels = Vec::new();
+    let parts = fused.groups.iter().flat_map(|group| parts(&fused.plan, group));
+    for (number, part) in parts.enumerate() {
+        for share in part.shares() {
+            kernels.push(lower_group(&fused.plan, &part.group, format!("k{number}"), share));
+        }
+    }
+    kernels
 }
 
 /// How a query of the group is read by later nests.
@@ -86,6 +103,7 @@ enum Local {
 struct Ctx<'p> {
     plan: &'p Plan,
     group: &'p Group,
+    share: Share<'p>,
     /// Number of outer loops.
     outer: usize,
     b: Builder,
@@ -107,7 +125,7 @@ struct Loop {
     extent: Dim,
 }
 
-fn lower_group(plan: &Plan, group: &Group, number: usize) -> Lowered {
+fn lower_group(plan: &Plan, group: &Group, name: String, share: Share<'_>) -> Lowered {
     let head = group.queries[0];
     let rank = plan.query(head).shape.len();
     // What follows a library call does so row by row; a group that shares fewer axes gets plain loops.
@@ -127,11 +145,13 @@ fn lower_group(plan: &Plan, group: &Group, number: usize) -> Lowered {
         None => (outer, loops, Vec::new()),
     };
     let split = split || (outer == 0 && !zeroed.is_empty());
-    let grid = grid(plan, group, &loops, outer, split, call.as_ref());
-    let name = format!("k{number}_{}", plan.query(*group.queries.last().unwrap_or(&head)).word);
+    let grid = share.grid(grid(plan, group, &loops, outer, split, call.as_ref(), share));
+    let word = &plan.query(*group.queries.last().unwrap_or(&head)).word;
+    let name = format!("{name}_{word}{}", share.suffix());
     let mut ctx = Ctx {
         plan,
         group,
+        share,
         outer,
         b: Builder::new(name, grid),
         buffers: FxHashMap::default(),
@@ -146,15 +166,16 @@ fn lower_group(plan: &Plan, group: &Group, number: usize) -> Lowered {
         let zero = ctx.b.int(0);
         ctx.index.insert(index, zero);
     }
-    match call {
-        Some(call) => ctx.contraction(head, &call, &nests),
-        None if split => {
+    match (call, share) {
+        (_, Share::Blocks(long)) => ctx.blocks(&nests[0], long),
+        (Some(call), _) => ctx.contraction(head, &call, &nests),
+        (None, _) if split => {
             let (lo, hi) = ctx.b.task();
             for nest in &nests {
                 ctx.nest(nest, &[], Some((loops[outer].clone(), lo, hi)));
             }
         }
-        None => {
+        (None, _) => {
             let inner: Option<Vec<Loop>> =
                 (loops.len() > outer && collapsed(&loops, plan, head)).then(|| loops[outer..].to_vec());
             ctx.outer_loops(&loops[..outer], 0, &mut |ctx| {
@@ -164,7 +185,7 @@ fn lower_group(plan: &Plan, group: &Group, number: usize) -> Lowered {
             });
         }
     }
-    Lowered { kernel: ctx.b.finish(), bindings: ctx.bindings, numbers: ctx.numbers }
+    Lowered { kernel: ctx.b.finish(), bindings: ctx.bindings, numbers: ctx.numbers, when: share.when() }
 }
 
 /// Whether loops were merged: then they, not the axes of the queries, say what to run.
@@ -192,6 +213,7 @@ fn grid(
     outer: usize,
     split: bool,
     call: Option<&GemmCall>,
+    share: Share<'_>,
 ) -> Grid {
     let mut cost = Dim::from(0);
     // A library call states its own cost.
@@ -202,7 +224,7 @@ fn grid(
         } else {
             query.shape.iter().skip(1).collect()
         };
-        let reduced = plan.root_reduce(id).map_or(Dim::from(1), |r| r.extent);
+        let Some(reduced) = share.reduced(plan.root_reduce(id)) else { continue };
         let work: u32 = plan.arena.reachable(&[query.body]).into_iter().map(|node| cost_of(plan, node)).sum();
         cost += inner.into_iter().fold(reduced, |n, d| n * d.clone()) * i64::from(work);
     }

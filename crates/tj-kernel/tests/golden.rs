@@ -1,4 +1,4 @@
-//! The text of every stage for two programs; `UPDATE_EXPECT=1` blesses what changed.
+//! The text of every stage for a few programs; `UPDATE_EXPECT=1` blesses what changed.
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use expect_test::{ExpectFile, expect_file};
@@ -27,7 +27,7 @@ fn check(output: &LazyTensor, [traced, planned, fused_, kernels]: [ExpectFile; 4
 
     let lowered = lower(&fused);
     for kernel in &lowered {
-        verify(&kernel.kernel).unwrap();
+        assert_eq!(verify(&kernel.kernel).unwrap(), []);
     }
     let texts: Vec<String> = lowered.iter().map(|lowered| lowered.kernel.to_string()).collect();
     kernels.assert_eq(&texts.join("\n"));
@@ -65,6 +65,38 @@ fn softmax() {
             expect_file!["golden/softmax.plan.txt"],
             expect_file!["golden/softmax.fuse.txt"],
             expect_file!["golden/softmax.kernel.txt"],
+        ],
+    );
+}
+
+/// A sum of one long vector: its blocks are tasks, if there are several.
+#[test]
+fn distance() {
+    let n = || Dim::new("N", 0..=1 << 30).unwrap();
+    let (x, y) = (input("x", DType::F64, [n()]).unwrap(), input("y", DType::F64, [n()]).unwrap());
+    let off = &x - &y;
+    check(
+        &(&off * &off).sum(()).sqrt(),
+        [
+            expect_file!["golden/distance.trace.txt"],
+            expect_file!["golden/distance.plan.txt"],
+            expect_file!["golden/distance.fuse.txt"],
+            expect_file!["golden/distance.kernel.txt"],
+        ],
+    );
+}
+
+/// Sums of columns: tasks are blocks of rows in strips of columns, if there are several blocks.
+#[test]
+fn columns() {
+    let x = input("x", DType::F32, [Dim::new("N", ..).unwrap(), Dim::new("M", ..).unwrap()]).unwrap();
+    check(
+        &x.mean(0),
+        [
+            expect_file!["golden/columns.trace.txt"],
+            expect_file!["golden/columns.plan.txt"],
+            expect_file!["golden/columns.fuse.txt"],
+            expect_file!["golden/columns.kernel.txt"],
         ],
     );
 }

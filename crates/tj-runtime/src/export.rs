@@ -163,7 +163,11 @@ fn run(text: &mut String, program: &Program, name: &str, outputs: &[&str]) {
             lowered.numbers.iter().map(|&n| format!("UINT64_C({:#x})", plan.numbers[n as usize].bits()));
         let _ = writeln!(text, "    uint64_t params[] = {{ {} }};", join(numbers));
         let _ = writeln!(text, "    tj_args args = {{ buffers, sizes, params, &host }};");
-        let _ = writeln!(text, "    int64_t extent = {};", c_size(&kernel.grid.extent));
+        let extent = c_size(&kernel.grid.extent);
+        let _ = match &lowered.when {
+            None => writeln!(text, "    int64_t extent = {extent};"),
+            Some(when) => writeln!(text, "    int64_t extent = {} > 0 ? {extent} : 0;", c_size(when)),
+        };
         let _ = writeln!(text, "    int32_t status = extent > 0 ? {}(&args, 0, extent) : 0;", kernel.name);
         let _ = writeln!(text, "    if (status != 0) return status;\n  }}");
     }

@@ -23,8 +23,12 @@ use crate::program::Slot;
 pub(crate) fn share_memory(kernels: &mut [Lowered], plan: &Plan) {
     let kept: FxHashSet<Source> = plan.produces.0.iter().copied().collect();
     let mut last: FxHashMap<Binding, usize> = FxHashMap::default();
+    let mut n_writers: FxHashMap<Binding, usize> = FxHashMap::default();
     for (number, lowered) in kernels.iter().enumerate() {
-        last.extend(lowered.bindings.iter().map(|&binding| (binding, number)));
+        for (&binding, buffer) in lowered.bindings.iter().zip(&lowered.kernel.buffers) {
+            last.insert(binding, number);
+            *n_writers.entry(binding).or_default() += usize::from(!buffer.access.is_read());
+        }
     }
     for (number, lowered) in kernels.iter_mut().enumerate() {
         let gives = |binding: &Binding| match *binding {
@@ -32,12 +36,14 @@ pub(crate) fn share_memory(kernels: &mut [Lowered], plan: &Plan) {
             Binding::Input(i) if kept.contains(&Source::Input(i)) => None,
             Binding::Input(i) => plan.inputs[i as usize].name.is_some().then_some(Kind::Outside),
             Binding::Query(q) => (!kept.contains(&Source::Def(q.0))).then_some(Kind::Temporary),
-            Binding::Scratch => None,
+            Binding::Blocks(_) | Binding::Scratch => None,
         };
         let takes = |binding: &Binding| match *binding {
+            // A call runs one or another of the kernels that write it, and what dies in the last may live in the first.
+            _ if n_writers[binding] > 1 => None,
             Binding::Query(q) if kept.contains(&Source::Def(q.0)) => Some(Kind::Outside),
             Binding::Query(_) => Some(Kind::Temporary),
-            Binding::Input(_) | Binding::Scratch => None,
+            Binding::Input(_) | Binding::Blocks(_) | Binding::Scratch => None,
         };
         for (read, written) in pairs(lowered, gives, takes) {
             lowered.kernel.buffers[read.index()].access = Access::InPlace(written);

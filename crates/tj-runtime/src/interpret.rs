@@ -1,9 +1,10 @@
 //! The interpreting engines: the plan itself, or its kernels, without machine code.
 
+use rustc_hash::FxHashMap;
 use tj_ir::Symbol;
 use tj_ir::expr::Source;
 use tj_kernel::{Access, Binding, Memory};
-use tj_plan::Engine;
+use tj_plan::{Engine, QueryId};
 use tj_tensor::{Buffer, Scalar, Tensor};
 
 use crate::error::Error;
@@ -42,12 +43,20 @@ fn run_kernels<'t>(
         }
         queries.push(Buffer::zeroed(usize::try_from(bytes).unwrap_or(usize::MAX))?);
     }
+    let mut blocks: FxHashMap<QueryId, Buffer> = FxHashMap::default();
     for (lowered, kernel) in program.kernels.iter().zip(&bound.kernels) {
         let mut scratch: Vec<Buffer> = Vec::new();
         for (binding, buffer) in lowered.bindings.iter().zip(&lowered.kernel.buffers) {
-            if *binding == Binding::Scratch {
+            let zeroed = || -> Result<Buffer, Error> {
                 let elements = usize::try_from(buffer.len.eval(&value)?).unwrap_or(0);
-                scratch.push(Buffer::zeroed(elements * buffer.dtype.size())?);
+                Ok(Buffer::zeroed(elements * buffer.dtype.size())?)
+            };
+            match *binding {
+                Binding::Scratch => scratch.push(zeroed()?),
+                Binding::Blocks(q) if !blocks.contains_key(&q) => {
+                    blocks.insert(q, zeroed()?);
+                }
+                Binding::Blocks(_) | Binding::Input(_) | Binding::Query(_) => {}
             }
         }
         for (binding, buffer) in lowered.bindings.iter().zip(&lowered.kernel.buffers) {
@@ -61,6 +70,8 @@ fn run_kernels<'t>(
         let numbers: Vec<Scalar> = lowered.numbers.iter().map(|&n| plan.numbers[n as usize]).collect();
         // Each query is one buffer of the kernel at most, so that all views can be taken at once.
         let mut views: Vec<Option<&mut Buffer>> = queries.iter_mut().map(Some).collect();
+        let mut block_views: FxHashMap<QueryId, &mut Buffer> =
+            blocks.iter_mut().map(|(&q, buffer)| (q, buffer)).collect();
         let mut scratch = scratch.iter_mut();
         let mut memory: Vec<Memory<'_>> = Vec::with_capacity(lowered.bindings.len());
         for (binding, buffer) in lowered.bindings.iter().zip(&lowered.kernel.buffers) {
@@ -79,6 +90,11 @@ fn run_kernels<'t>(
                 Binding::Query(q) => {
                     let view =
                         views[q.index()].take().ok_or_else(|| internal("interpret", &"a buffer twice"))?;
+                    Memory::write(buffer.dtype, view.as_bytes_mut())
+                }
+                Binding::Blocks(q) => {
+                    let view = block_views.remove(q);
+                    let view = view.ok_or_else(|| internal("interpret", &"results of blocks twice"))?;
                     Memory::write(buffer.dtype, view.as_bytes_mut())
                 }
                 Binding::Scratch => {

@@ -79,6 +79,8 @@ pub(crate) struct ArenaInterval {
     pub len: Dim,
     /// The kernel whose workers each have a piece.
     pub scratch_of: Option<usize>,
+    /// The kernel without which nothing is there to hold.
+    pub filled_by: Option<usize>,
 }
 
 /// A program with sizes.
@@ -127,7 +129,7 @@ pub(crate) fn schedule(fused: &Fused, kernels: Vec<Lowered>) -> Vec<Lowered> {
             produced[*q as usize] = true;
         }
     }
-    let bytes: Vec<u64> = fused
+    let mut bytes: Vec<u64> = fused
         .plan
         .query_ids()
         .map(|id| {
@@ -139,20 +141,38 @@ pub(crate) fn schedule(fused: &Fused, kernels: Vec<Lowered>) -> Vec<Lowered> {
             }
         })
         .collect();
-    let steps: Vec<Step> = kernels.iter().map(step).collect();
+    let n_queries = bytes.len();
+    bytes.resize(2 * n_queries, 0);
+    for lowered in &kernels {
+        for (binding, buffer) in lowered.bindings.iter().zip(&lowered.kernel.buffers) {
+            if let Binding::Blocks(q) = binding {
+                bytes[n_queries + q.index()] = sizes.count([&buffer.len]) as u64 * buffer.dtype.size() as u64;
+            }
+        }
+    }
+    let steps: Vec<Step> = kernels.iter().map(|kernel| step(kernel, n_queries)).collect();
     let order = order_for_peak(&steps, &bytes);
     let mut slots: Vec<Option<Lowered>> = kernels.into_iter().map(Some).collect();
     order.into_iter().filter_map(|at| slots[at].take()).collect()
 }
 
-/// What a kernel touches of the results of queries.
-fn step(lowered: &Lowered) -> Step {
+/// What kernels share of the arena, or would if it were not an output: results of queries, then of their blocks.
+fn shared(binding: Binding, n_queries: usize) -> Option<BufferId> {
+    match binding {
+        Binding::Query(q) => Some(BufferId(q.0)),
+        Binding::Blocks(q) => Some(BufferId(n_queries as u32 + q.0)),
+        Binding::Input(_) | Binding::Scratch => None,
+    }
+}
+
+/// What a kernel touches of what kernels share.
+fn step(lowered: &Lowered, n_queries: usize) -> Step {
     let mut step = Step::default();
     for (binding, buffer) in lowered.bindings.iter().zip(&lowered.kernel.buffers) {
-        if let Binding::Query(QueryId(q)) = binding {
+        if let Some(id) = shared(*binding, n_queries) {
             match buffer.access {
-                Access::Read | Access::InPlace(_) => step.reads.push(BufferId(*q)),
-                Access::Write | Access::Scratch => step.writes.push(BufferId(*q)),
+                Access::Read | Access::InPlace(_) => step.reads.push(id),
+                Access::Write | Access::Scratch => step.writes.push(id),
             }
         }
     }
@@ -175,35 +195,38 @@ impl Program {
                 outputs.entry(QueryId(*q)).or_insert(position);
             }
         }
-        let steps: Vec<Step> = kernels.iter().map(step).collect();
+        let n_queries = plan.queries.len();
+        let steps: Vec<Step> = kernels.iter().map(|kernel| step(kernel, n_queries)).collect();
         let order: Vec<usize> = (0..steps.len()).collect();
-        let lives = lifetimes(&order, &steps, plan.queries.len());
+        let lives = lifetimes(&order, &steps, 2 * n_queries);
 
         let mut intervals: Vec<ArenaInterval> = Vec::new();
-        let mut temporaries: FxHashMap<QueryId, usize> = FxHashMap::default();
+        let mut temporaries: FxHashMap<BufferId, usize> = FxHashMap::default();
         let mut slots = Vec::with_capacity(kernels.len());
         for (number, lowered) in kernels.iter().enumerate() {
             let mut own = Vec::with_capacity(lowered.bindings.len());
             for (binding, buffer) in lowered.bindings.iter().zip(&lowered.kernel.buffers) {
+                let output = |q: QueryId| outputs.get(&q).map(|&position| Slot::Output(position));
+                let mut temporary = |name: String| {
+                    let id = shared(*binding, n_queries).expect("queries and their blocks are shared");
+                    let (first, last) = lives[id.0 as usize].unwrap_or((number as u64, number as u64));
+                    Slot::Temporary(*temporaries.entry(id).or_insert_with(|| {
+                        intervals.push(ArenaInterval {
+                            name,
+                            first,
+                            last,
+                            width: buffer.dtype.size() as u64,
+                            len: buffer.len.clone(),
+                            scratch_of: None,
+                            filled_by: matches!(binding, Binding::Blocks(_)).then_some(number),
+                        });
+                        intervals.len() - 1
+                    }))
+                };
                 own.push(match *binding {
                     Binding::Input(i) => Slot::Input(i as usize),
-                    Binding::Query(q) => match outputs.get(&q) {
-                        Some(&position) => Slot::Output(position),
-                        None => {
-                            let (first, last) = lives[q.index()].unwrap_or((number as u64, number as u64));
-                            Slot::Temporary(*temporaries.entry(q).or_insert_with(|| {
-                                intervals.push(ArenaInterval {
-                                    name: q.to_string(),
-                                    first,
-                                    last,
-                                    width: buffer.dtype.size() as u64,
-                                    len: buffer.len.clone(),
-                                    scratch_of: None,
-                                });
-                                intervals.len() - 1
-                            }))
-                        }
-                    },
+                    Binding::Query(q) => output(q).unwrap_or_else(|| temporary(q.to_string())),
+                    Binding::Blocks(q) => temporary(format!("blocks of {q}")),
                     Binding::Scratch => {
                         intervals.push(ArenaInterval {
                             name: format!("{} of {}", buffer.name, lowered.kernel.name),
@@ -212,6 +235,7 @@ impl Program {
                             width: buffer.dtype.size() as u64,
                             len: buffer.len.clone(),
                             scratch_of: Some(number),
+                            filled_by: Some(number),
                         });
                         Slot::Scratch(intervals.len() - 1)
                     }
@@ -308,7 +332,9 @@ impl Program {
         let mut pieces = Vec::with_capacity(self.intervals.len());
         let mut sizes = Vec::with_capacity(self.intervals.len());
         for interval in &self.intervals {
-            let elements = u64::try_from(interval.len.eval(&value)?).unwrap_or(0);
+            let is_filled = interval.filled_by.is_none_or(|kernel| kernels[kernel].extent > 0);
+            let elements = if is_filled { interval.len.eval(&value)? } else { 0 };
+            let elements = u64::try_from(elements).unwrap_or(0);
             let piece = elements.checked_mul(interval.width).ok_or_else(|| too_large(&interval.len))?;
             let piece = piece.checked_next_multiple_of(64).ok_or_else(|| too_large(&interval.len))?;
             let workers = interval.scratch_of.map_or(1, |kernel| kernels[kernel].workers as u64);
@@ -354,7 +380,8 @@ impl Program {
         for dim in &kernel.sizes {
             sizes.push(dim.eval(value)?);
         }
-        let extent = kernel.grid.extent.eval(value)?.max(0);
+        let runs = lowered.when.as_ref().map_or(Ok(true), |when| when.eval(value).map(|n| n > 0))?;
+        let extent = if runs { kernel.grid.extent.eval(value)?.max(0) } else { 0 };
         let work = i128::from(extent) * i128::from(kernel.grid.cost.eval(value).unwrap_or(i64::MAX));
         let multiple = kernel.grid.multiple.max(1);
         let most = (extent + multiple - 1) / multiple;

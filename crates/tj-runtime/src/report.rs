@@ -50,6 +50,11 @@ pub(crate) struct Cost {
 }
 
 impl Cost {
+    /// Kernels that ran: some have nothing to do for some sizes.
+    fn kernels(&self) -> u64 {
+        self.bound.kernels.iter().filter(|kernel| kernel.extent > 0).count() as u64
+    }
+
     /// The report of the call.
     pub fn report(&self, program: &Program) -> RunReport {
         let bound = &self.bound;
@@ -64,7 +69,7 @@ impl Cost {
             bound_bytes: bound.bound_bytes,
             allocations: self.allocations,
             bindings: symbols.map(|(symbol, &value)| (symbol.to_string(), value)).collect(),
-            kernels: program.kernels.len() as u64,
+            kernels: self.kernels(),
             calls: 1,
             compilations: 1,
             copied_inputs: self.copied_inputs,
@@ -77,6 +82,7 @@ impl Cost {
 #[derive(Debug, Default)]
 pub(crate) struct Totals {
     calls: u64,
+    kernels: u64,
     allocations: u64,
     copied_inputs: u64,
     donated_inputs: u64,
@@ -87,6 +93,7 @@ impl Totals {
     /// Adds a call; gives back what the one before held.
     pub fn add(&mut self, cost: Cost) -> Option<Cost> {
         self.calls += 1;
+        self.kernels += cost.kernels();
         self.allocations += cost.allocations;
         self.copied_inputs += cost.copied_inputs;
         self.donated_inputs += cost.donated_inputs;
@@ -98,7 +105,7 @@ impl Totals {
         let last = self.last.as_ref().map_or_else(RunReport::default, |cost| cost.report(program));
         RunReport {
             allocations: self.allocations,
-            kernels: self.calls * program.kernels.len() as u64,
+            kernels: self.kernels,
             calls: self.calls,
             compilations: 1,
             copied_inputs: self.copied_inputs,

@@ -16,15 +16,19 @@ const MAIN: &str = r#"
 
 int main(void) {
   for (int64_t n = 0; n <= 5; n += 5) {
-    net_sizes sizes = {.N = n};
+    net_sizes sizes = {.N = n, .K = 1000 * n};
     if (net_check(&sizes) != 0) return 1;
     float x[15], w[6] = {1, -1, 2, -2, 3, -3}, y[5];
+    static float v[5000];
+    float total[1];
     for (int k = 0; k < 15; k++) x[k] = (float)k;
+    for (int k = 0; k < 5000; k++) v[k] = (float)(k % 7);
     size_t bytes = net_workspace(&sizes);
     void *workspace = aligned_alloc(64, bytes + 64);
-    net_arrays arrays = {.in_x = x, .in_w = w, .out_y = y};
+    net_arrays arrays = {.in_x = x, .in_w = w, .in_v = v, .out_y = y, .out_total = total};
     if (net_run(&sizes, &arrays, workspace) != 0) return 2;
     for (int64_t k = 0; k < n; k++) printf("%.1f\n", (double)y[k]);
+    printf("%.1f\n", (double)total[0]);
     free(workspace);
   }
   net_sizes wrong = {.N = 9};
@@ -42,10 +46,11 @@ fn a_c_program_calls_an_exported_one() {
     let x = input("x", DType::F32, [n, 3.into()]).unwrap();
     let w = input("w", DType::F32, [3.into(), 2.into()]).unwrap();
     let y = (x.matmul(&w) * 0.5).relu().sum(1);
-    let graph = CompiledGraph::new(&[y], CompileOptions::default()).unwrap();
+    let v = input("v", DType::F32, [Dim::new("K", 0..=8192).unwrap()]).unwrap();
+    let graph = CompiledGraph::new(&[y, v.sum(())], CompileOptions::default()).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
-    graph.export_object(path("net.o"), path("net.h"), &["y"]).unwrap();
+    graph.export_object(path("net.o"), path("net.h"), &["y", "total"]).unwrap();
     fs::write(path("main.c"), MAIN).unwrap();
     let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_string());
     let mut words = compiler.split_whitespace();
@@ -62,8 +67,10 @@ fn a_c_program_calls_an_exported_one() {
     assert!(output.status.success(), "{output:?}");
     let x = Tensor::from_shape_vec([5, 3], (0..15).map(|k| k as f32).collect::<Vec<_>>()).unwrap();
     let w = Tensor::from_shape_vec([3, 2], vec![1.0_f32, -1.0, 2.0, -2.0, 3.0, -3.0]).unwrap();
-    let here = graph.call(&[("x", &x), ("w", &w)]).unwrap()[0].to_vec::<f32>().unwrap();
-    let expected: String = here.iter().map(|v| format!("{v:.1}\n")).collect();
+    let v = Tensor::from_shape_vec([5000], (0..5000).map(|k| (k % 7) as f32).collect::<Vec<_>>()).unwrap();
+    let here = graph.call(&[("x", &x), ("w", &w), ("v", &v)]).unwrap();
+    let here: Vec<f32> = here.iter().flat_map(|y| y.to_vec::<f32>().unwrap()).collect();
+    let expected: String = [0.0].iter().chain(&here).map(|v| format!("{v:.1}\n")).collect();
     assert_eq!(String::from_utf8_lossy(&output.stdout), expected);
     assert_eq!(here[0], 4.0);
 }

@@ -18,28 +18,34 @@ fn variants() -> Vec<(&'static str, CompileOptions)> {
         ("unfused", CompileOptions { fuse: false, ..Default::default() }),
         ("no reuse", CompileOptions { reuse: false, ..Default::default() }),
         ("one thread", CompileOptions { threads: 1, ..Default::default() }),
-        ("three threads", CompileOptions { threads: 3, ..Default::default() }),
+        ("three threads", CompileOptions { threads: 3, parallel_work: Some(0), ..Default::default() }),
     ]
 }
 
 fn check(program: &[LazyTensor], inputs: &[(&str, &Tensor)]) -> Vec<Tensor> {
-    let mut first: Option<Vec<Tensor>> = None;
+    check_calls(program, &[inputs.to_vec()]).swap_remove(0)
+}
+
+/// Outputs of each call.
+fn check_calls(program: &[LazyTensor], calls: &[Vec<(&str, &Tensor)>]) -> Vec<Vec<Tensor>> {
+    let mut first: Vec<Vec<Tensor>> = Vec::new();
     for (name, options) in variants() {
         let graph = CompiledGraph::new(program, options).unwrap_or_else(|e| panic!("{name}: {e}"));
-        let outputs = graph.call(inputs).unwrap_or_else(|e| panic!("{name}: {e}"));
-        match &first {
-            None => first = Some(outputs),
-            Some(expected) => {
-                for (k, (got, want)) in outputs.iter().zip(expected).enumerate() {
-                    assert!(
-                        got.bit_eq(want),
-                        "{name}: output {k} is {got:?}, the plan interpreter says {want:?}"
-                    );
-                }
+        for (at, inputs) in calls.iter().enumerate() {
+            let outputs = graph.call(inputs).unwrap_or_else(|e| panic!("{name}: call {at}: {e}"));
+            if first.len() == at {
+                first.push(outputs);
+                continue;
+            }
+            for (k, (got, want)) in outputs.iter().zip(&first[at]).enumerate() {
+                assert!(
+                    got.bit_eq(want),
+                    "{name}: call {at}: output {k} is {got:?}, the plan interpreter says {want:?}"
+                );
             }
         }
     }
-    first.unwrap_or_default()
+    first
 }
 
 fn random(shape: &[usize], seed: u64) -> Tensor {
@@ -118,7 +124,69 @@ fn moves_reductions_and_blocks() {
         x.reshape(&[None]).sum(0),
         (&x + 1.0).index([tj_ir::at(1, None, 2), tj_ir::At::NewAxis]),
     ];
-    for shape in [[1, 1], [3, 4], [37, 5], [2, 9000], [9001, 2]] {
-        check(&program, &[("x", &random(&shape, 5))]);
+    let shapes = [[1, 1], [3, 4], [37, 5], [2, 9000], [9001, 2]];
+    let data: Vec<Tensor> = shapes.iter().map(|shape| random(shape, 5)).collect();
+    check_calls(&program, &data.iter().map(|x| vec![("x", x)]).collect::<Vec<_>>());
+}
+
+/// Random elements of any dtype that a cast from f32 gives.
+fn of(dtype: DType, shape: &[usize], seed: u64) -> Tensor {
+    let x = input("x", DType::F32, shape.iter().map(|&n| Dim::from(n as i64))).unwrap();
+    let scaled = if dtype.is_float() { x } else { x * 1e6 };
+    let graph = CompiledGraph::new(&[scaled.cast(dtype)], CompileOptions::default()).unwrap();
+    graph.call(&[("x", &random(shape, seed))]).unwrap().swap_remove(0)
+}
+
+/// Around one block, and several blocks.
+const LENGTHS: [usize; 6] = [0, 1, 4095, 4096, 4097, 5 * 4096 + 17];
+
+#[test]
+fn a_long_vector_is_reduced_by_blocks() {
+    for dtype in [DType::F32, DType::F64, DType::I64] {
+        let n = Dim::new("N", 0..=1 << 20).unwrap();
+        let x = input("x", dtype, [n.clone()]).unwrap();
+        let y = input("y", dtype, [n]).unwrap();
+        let off = &x - &y;
+        // The first has a reduction that waits for another.
+        let centred = &x - x.sum(());
+        let any = [(&centred * &centred).sum(()) + 1, (&off * &off).sum(()), x.prod(())];
+        let data: Vec<[Tensor; 2]> = LENGTHS.map(|n| [of(dtype, &[n], 1), of(dtype, &[n], 2)]).into();
+        let calls: Vec<Vec<(&str, &Tensor)>> = data.iter().map(|[x, y]| vec![("x", x), ("y", y)]).collect();
+        check_calls(&any, &calls);
+        // There is no maximum of nothing.
+        check_calls(&[x.max(()) - y.min(()), x.max(()), y.min(())], &calls[1..]);
+    }
+    let x = input("x", DType::F32, [Dim::new("N", ..).unwrap()]).unwrap();
+    check(&[x.sum(()), x.max(())], &[("x", &random(&[1 << 17], 1))]);
+}
+
+#[test]
+fn whole_matrices_and_narrow_columns_are_reduced_by_blocks() {
+    let (n, m) = (Dim::new("N", ..).unwrap(), Dim::new("M", ..).unwrap());
+    let x = input("x", DType::F32, [n, m]).unwrap();
+    let off = &x - x.mean(0);
+    let program = [x.sum(()), x.reshape(&[None]).prod(0), (&off * &off).mean(0).sqrt(), x.abs().sum(0) * 2];
+    let shapes = [[0, 3], [1, 1], [4096, 1], [4097, 3], [3 * 4096 + 17, 2], [3, 5000], [5000, 0]];
+    let data: Vec<Tensor> = shapes.iter().map(|shape| random(shape, 7)).collect();
+    check_calls(&program, &data.iter().map(|x| vec![("x", x)]).collect::<Vec<_>>());
+    // More than one strip of columns.
+    let x = input("x", DType::F64, [Dim::new("N", ..).unwrap(), 67.into()]).unwrap();
+    check(&[x.sum(0)], &[("x", &of(DType::F64, &[4097, 67], 8))]);
+}
+
+#[test]
+fn a_reduction_of_a_known_length_has_no_kernel_for_others() {
+    let sum = |n: i64| input("x", DType::F32, [Dim::from(n)]).unwrap().sum(());
+    for (n, expected) in [(4096, 1), (4097, 2)] {
+        let graph = CompiledGraph::new(&[sum(n)], CompileOptions::default()).unwrap();
+        let (_, report) = graph.call_reported(&[], &[("x", &random(&[n as usize], 3))]).unwrap();
+        assert_eq!(report.kernels, expected);
+        check(&[sum(n)], &[("x", &random(&[n as usize], 3))]);
+    }
+    let any = input("x", DType::F32, [Dim::new("N", ..).unwrap()]).unwrap().sum(());
+    let graph = CompiledGraph::new(&[any], CompileOptions::default()).unwrap();
+    for (n, expected) in [(4096, 1), (4097, 2)] {
+        let (_, report) = graph.call_reported(&[], &[("x", &random(&[n], 3))]).unwrap();
+        assert_eq!((report.kernels, report.temporary_bytes), (expected, if n > 4096 { 64 } else { 0 }));
     }
 }

@@ -7,10 +7,12 @@ use tj_plan::{QueryId, RootReduce};
 use tj_tensor::{DType, Scalar};
 
 use super::Ctx;
+use super::blocks::{Share, block_count};
+use super::nest::Nest;
 use crate::ir::{BinOp, Buf, CmpOp, LoopKind, Value, Var};
 
 /// One reduction of a nest.
-struct Term {
+pub(super) struct Term {
     body: ExprId,
     dtype: DType,
     combine: BinOp,
@@ -19,51 +21,61 @@ struct Term {
 }
 
 impl Ctx<'_> {
-    /// Values of reductions over one common extent with one common tree, at the current loops.
-    pub(super) fn reductions(&mut self, queries: &[QueryId]) -> Vec<Value> {
-        let roots: Vec<RootReduce> = queries
-            .iter()
-            .map(|&id| self.plan.root_reduce(id).expect("a reducing nest holds reductions only"))
-            .collect();
-        let terms: Vec<Term> = roots
-            .iter()
-            .zip(queries)
-            .map(|(root, &id)| {
-                let dtype = self.plan.query(id).dtype;
-                let identity = root.op.identity(dtype);
-                let empty = root.op.empty(dtype).unwrap_or(identity);
-                Term { body: root.body, dtype, combine: combiner(root.op, dtype), identity, empty }
-            })
-            .collect();
-        let RootReduce { tree, index, extent, .. } = &roots[0];
+    /// Values of the reductions of a nest, over one common extent with one common tree, at the current loops.
+    pub(super) fn reductions(&mut self, nest: &Nest, queries: &[QueryId]) -> Vec<Value> {
+        let RootReduce { tree, index, extent, .. } = self.root(queries[0]);
+        if let Some(long) = self.share.folds(tree, &extent) {
+            return self.fold(nest, long);
+        }
+        let terms = self.terms(queries);
+        let results = self.results(&terms);
         let index = index.as_index().expect("a reduction runs over an index");
-        let n = self.size(extent);
-        let results: Vec<Var> = terms
-            .iter()
-            .map(|term| {
-                let empty = self.b.constant(term.empty);
-                self.b.declare(empty)
-            })
-            .collect();
+        let n = self.size(&extent);
         match tree {
-            Tree::Row => self.row(&terms, &results, index, n, extent),
-            Tree::Col => self.col(&terms, &results, index, n, extent, &self.plan.query(queries[0]).shape),
-            Tree::Contract => self.contract(&terms, &results, index, n, extent),
+            Tree::Row => self.row(nest, &terms, &results, index, n, &extent),
+            Tree::Col => self.col(&terms, &results, index, n, &extent, &self.plan.query(queries[0]).shape),
+            Tree::Contract => self.contract(&terms, &results, index, n, &extent),
         }
         results.into_iter().map(|var| self.b.get(var)).collect()
     }
 
-    /// Extends each accumulator by its term at every `index` in `lo..hi`.
-    fn chain(&mut self, kind: LoopKind, terms: &[Term], into: &[Var], index: u32, lo: Value, hi: Value) {
-        self.run_loop(kind, index, lo, hi, |ctx| {
-            let bodies: Vec<ExprId> = terms.iter().map(|term| term.body).collect();
-            let values = ctx.values(&bodies);
-            for ((term, value), &var) in terms.iter().zip(values).zip(into) {
-                let before = ctx.b.get(var);
-                let after = ctx.b.binary(term.combine, before, value);
-                ctx.b.set(var, after);
-            }
-        });
+    fn root(&self, id: QueryId) -> RootReduce {
+        self.plan.root_reduce(id).expect("a reducing nest holds reductions only")
+    }
+
+    pub(super) fn terms(&self, queries: &[QueryId]) -> Vec<Term> {
+        let term = |&id: &QueryId| {
+            let (root, dtype) = (self.root(id), self.plan.query(id).dtype);
+            let identity = root.op.identity(dtype);
+            let empty = root.op.empty(dtype).unwrap_or(identity);
+            Term { body: root.body, dtype, combine: combiner(root.op, dtype), identity, empty }
+        };
+        queries.iter().map(term).collect()
+    }
+
+    /// Variables for results, which are those of nothing at first.
+    pub(super) fn results(&mut self, terms: &[Term]) -> Vec<Var> {
+        let declare = |term: &Term| {
+            let empty = self.b.constant(term.empty);
+            self.b.declare(empty)
+        };
+        terms.iter().map(declare).collect()
+    }
+
+    /// Extends each accumulator by its term at every `index` in `lo..hi`, in order.
+    fn chain(&mut self, terms: &[Term], into: &[Var], index: u32, lo: Value, hi: Value) {
+        self.run_loop(LoopKind::Serial, index, lo, hi, |ctx| ctx.extend(terms, into));
+    }
+
+    /// Extends each accumulator by its term at the current loops.
+    fn extend(&mut self, terms: &[Term], into: &[Var]) {
+        let bodies: Vec<ExprId> = terms.iter().map(|term| term.body).collect();
+        let values = self.values(&bodies);
+        for ((term, value), &var) in terms.iter().zip(values).zip(into) {
+            let before = self.b.get(var);
+            let after = self.b.binary(term.combine, before, value);
+            self.b.set(var, after);
+        }
     }
 
     fn accumulators(&mut self, terms: &[Term], lanes: Option<u32>) -> Vec<Var> {
@@ -77,50 +89,88 @@ impl Ctx<'_> {
         terms.iter().map(declare).collect()
     }
 
-    /// Fewer elements than lanes: in order. Else lanes in blocks, blocks by halves.
-    fn row(&mut self, terms: &[Term], results: &[Var], index: u32, n: Value, extent: &Dim) {
+    /// Fewer elements than lanes: in order. Else lanes in blocks, blocks by halves. Maps over the same elements run
+    /// in the loop in lanes, also for a short row, which is then reduced from where they were stored.
+    fn row(&mut self, nest: &Nest, terms: &[Term], results: &[Var], index: u32, n: Value, extent: &Dim) {
         let lanes = row_lanes(terms[0].dtype);
-        let zero = self.b.int(0);
+        let maps = nest.maps(self.plan);
+        let long = |ctx: &mut Self| {
+            ctx.in_blocks(terms, results, n, extent, None, |ctx, lo, hi| {
+                ctx.row_block(Some(nest), terms, index, lo, hi)
+            });
+        };
+        let short = |ctx: &mut Self| {
+            let zero = ctx.b.int(0);
+            let empty = ctx.b.compare(CmpOp::Le, n, zero);
+            let accumulators = ctx.accumulators(terms, None);
+            ctx.chain(terms, &accumulators, index, zero, n);
+            for ((term, &var), &result) in terms.iter().zip(&accumulators).zip(results) {
+                let total = ctx.b.get(var);
+                let nothing = ctx.b.constant(term.empty);
+                let total = ctx.b.select(empty, nothing, total);
+                ctx.b.set(result, total);
+            }
+        };
+        if Dim::from(lanes).known_le(extent) == Some(true) {
+            return long(self);
+        }
         let width = self.b.int(lanes);
-        let short = self.b.compare(CmpOp::Lt, n, width);
-        self.if_else(
-            short,
-            |ctx| {
-                let empty = ctx.b.compare(CmpOp::Le, n, zero);
-                let accumulators = ctx.accumulators(terms, None);
-                ctx.chain(LoopKind::Serial, terms, &accumulators, index, zero, n);
-                for ((term, &var), &result) in terms.iter().zip(&accumulators).zip(results) {
-                    let total = ctx.b.get(var);
-                    let nothing = ctx.b.constant(term.empty);
-                    let total = ctx.b.select(empty, nothing, total);
-                    ctx.b.set(result, total);
-                }
-            },
-            |ctx| {
-                ctx.in_blocks(terms, results, n, extent, None, |ctx, lo, hi| {
-                    let accumulators = ctx.accumulators(terms, Some(lanes as u32));
-                    ctx.chain(LoopKind::Lanes(lanes as u32), terms, &accumulators, index, lo, hi);
-                    let folded =
-                        accumulators.iter().zip(terms).map(|(&var, term)| ctx.b.fold(var, term.combine));
-                    folded.collect()
-                });
-            },
-        );
+        let is_short = self.b.compare(CmpOp::Lt, n, width);
+        if maps.is_empty() {
+            self.if_else(is_short, short, long);
+        } else {
+            long(self);
+            self.if_else(is_short, short, |_| {});
+        }
+    }
+
+    /// One block of rows: in lanes, which fold by halves. Maps of the nest run along.
+    pub(super) fn row_block(
+        &mut self,
+        nest: Option<&Nest>,
+        terms: &[Term],
+        index: u32,
+        lo: Value,
+        hi: Value,
+    ) -> Vec<Value> {
+        let lanes = row_lanes(terms[0].dtype) as u32;
+        let accumulators = self.accumulators(terms, Some(lanes));
+        self.run_loop(LoopKind::Lanes(lanes), index, lo, hi, |ctx| {
+            if let Some(nest) = nest {
+                ctx.maps(nest, &nest.maps(ctx.plan), false);
+            }
+            ctx.extend(terms, &accumulators);
+            ctx.here.clear();
+        });
+        accumulators.iter().zip(terms).map(|(&var, term)| self.b.fold(var, term.combine)).collect()
+    }
+
+    /// One block of columns: in order.
+    pub(super) fn col_block(&mut self, terms: &[Term], index: u32, lo: Value, hi: Value) -> Vec<Value> {
+        let accumulators = self.accumulators(terms, None);
+        self.chain(terms, &accumulators, index, lo, hi);
+        accumulators.iter().map(|&var| self.b.get(var)).collect()
     }
 
     /// In order in blocks, blocks by halves; every lane of the enclosing loop on its own.
     fn col(&mut self, terms: &[Term], results: &[Var], index: u32, n: Value, extent: &Dim, shape: &[Dim]) {
         // The last axis of the result, whose loop runs in lanes.
         let column = shape.last().map(|columns| (index - 1, columns));
-        self.in_blocks(terms, results, n, extent, column, |ctx, lo, hi| {
-            let accumulators = ctx.accumulators(terms, None);
-            ctx.chain(LoopKind::Serial, terms, &accumulators, index, lo, hi);
-            accumulators.iter().map(|&var| ctx.b.get(var)).collect()
-        });
+        self.in_blocks(terms, results, n, extent, column, |ctx, lo, hi| ctx.col_block(terms, index, lo, hi));
+        if Dim::ONE.known_le(extent) == Some(true) {
+            return;
+        }
+        let zero = self.b.int(0);
+        let some = self.b.compare(CmpOp::Gt, n, zero);
+        for (term, &result) in terms.iter().zip(results) {
+            let (total, nothing) = (self.b.get(result), self.b.constant(term.empty));
+            let total = self.b.select(some, total, nothing);
+            self.b.set(result, total);
+        }
     }
 
-    /// Cuts `0..n` into blocks, reduces each with `block`, and folds the block results by halves. `results` keep
-    /// their value if `n` is 0. Partial results of a column are kept beside those of the other columns.
+    /// Cuts `0..n` into blocks, reduces each with `block`, and folds the block results by halves. Nothing is a
+    /// block, too; what it gives, callers replace. Partial results of a column are kept beside those of the other columns.
     fn in_blocks(
         &mut self,
         terms: &[Term],
@@ -131,56 +181,65 @@ impl Ctx<'_> {
         mut block: impl FnMut(&mut Self, Value, Value) -> Vec<Value>,
     ) {
         let zero = self.b.int(0);
-        let one_block = extent.known_le(&Dim::from(BLOCK)) == Some(true);
+        let one_block =
+            matches!(self.share, Share::OneBlock(_)) || extent.known_le(&Dim::from(BLOCK)) == Some(true);
         if one_block {
-            let some = self.b.compare(CmpOp::Gt, n, zero);
             let values = block(self, zero, n);
             for (value, &result) in values.into_iter().zip(results) {
-                let before = self.b.get(result);
-                let total = self.b.select(some, value, before);
-                self.b.set(result, total);
+                self.b.set(result, value);
             }
             return;
         }
-        let count = extent.ceildiv(&Dim::from(BLOCK));
+        let count = block_count(extent);
         let columns = column.map_or(Dim::from(1), |(_, columns)| columns.clone());
         let partial: Vec<Buf> = terms
             .iter()
             .map(|term| self.scratch("partial".to_string(), term.dtype, &count * &columns))
             .collect();
         let blocks = self.size(&count);
-        let stride = self.size(&columns);
-        let position = match column {
-            Some((d, _)) => self.index[&d],
-            None => zero,
-        };
-        let step = self.b.int(BLOCK);
-        let one = self.b.int(1);
-        let many = self.b.compare(CmpOp::Gt, blocks, one);
         let k = self.b.open_loop();
-        let lo = self.b.binary(BinOp::Mul, k, step);
-        let end = self.b.binary(BinOp::Add, lo, step);
-        let hi = self.b.binary(BinOp::Min, n, end);
+        let (lo, hi) = self.piece(k, BLOCK, n);
         let values = block(self, lo, hi);
         for ((value, &buffer), &result) in values.into_iter().zip(&partial).zip(results) {
             self.b.set(result, value);
-            let row = self.b.binary(BinOp::Mul, k, stride);
-            let slot = self.b.binary(BinOp::Add, row, position);
+            let slot = self.slot(k, column);
             self.b.store(buffer, slot, value);
         }
         self.b.close_loop(LoopKind::Serial, k, zero, blocks);
-        self.if_else(many, |ctx| ctx.fold_blocks(terms, results, &partial, blocks, stride, position), |_| {});
+        self.fold_blocks(terms, results, &partial, &count, column);
     }
 
-    /// Partial results `0..blocks` folded by halves, as `tj_ir::expr::fold_halves` does.
-    fn fold_blocks(
+    /// Where the result of a block is: beside those of the other columns.
+    fn slot(&mut self, block: Value, column: Option<(u32, &Dim)>) -> Value {
+        let Some((index, columns)) = column else { return block };
+        let columns = self.size(columns);
+        let start = self.b.binary(BinOp::Mul, block, columns);
+        self.b.binary(BinOp::Add, start, self.index[&index])
+    }
+
+    /// Sets `results` to the results of blocks `0..count`, folded by halves as `tj_ir::expr::fold_halves` does, if there
+    /// are several.
+    pub(super) fn fold_blocks(
+        &mut self,
+        terms: &[Term],
+        results: &[Var],
+        partial: &[Buf],
+        count: &Dim,
+        column: Option<(u32, &Dim)>,
+    ) {
+        let blocks = self.size(count);
+        let one = self.b.int(1);
+        let many = self.b.compare(CmpOp::Gt, blocks, one);
+        self.if_else(many, |ctx| ctx.fold_several(terms, results, partial, blocks, column), |_| {});
+    }
+
+    fn fold_several(
         &mut self,
         terms: &[Term],
         results: &[Var],
         partial: &[Buf],
         blocks: Value,
-        stride: Value,
-        position: Value,
+        column: Option<(u32, &Dim)>,
     ) {
         let zero = self.b.int(0);
         let one = self.b.int(1);
@@ -202,8 +261,7 @@ impl Ctx<'_> {
             let slot = |ctx: &mut Self, row: Value| {
                 let low = ctx.b.binary(BinOp::Min, row, last);
                 let row = ctx.b.binary(BinOp::Max, low, zero);
-                let start = ctx.b.binary(BinOp::Mul, row, stride);
-                ctx.b.binary(BinOp::Add, start, position)
+                ctx.slot(row, column)
             };
             let other = self.b.binary(BinOp::Add, l, kept);
             let (near, far) = (slot(self, l), slot(self, other));
@@ -215,8 +273,9 @@ impl Ctx<'_> {
         self.b.set(left, kept);
         let body = self.b.close_block();
         self.b.push_while(head, more, body);
+        let first = self.slot(zero, column);
         for (&buffer, &result) in partial.iter().zip(results) {
-            let total = self.b.load(buffer, position);
+            let total = self.b.load(buffer, first);
             self.b.set(result, total);
         }
     }
@@ -224,12 +283,9 @@ impl Ctx<'_> {
     /// A chain of fused multiply-adds from +0 in blocks; block sums added to +0 in order.
     fn contract(&mut self, terms: &[Term], results: &[Var], index: u32, n: Value, extent: &Dim) {
         let zero = self.b.int(0);
-        let step = self.b.int(CONTRACT_BLOCK);
         let blocks = self.size(&extent.ceildiv(&Dim::from(CONTRACT_BLOCK)));
         let k = self.b.open_loop();
-        let lo = self.b.binary(BinOp::Mul, k, step);
-        let end = self.b.binary(BinOp::Add, lo, step);
-        let hi = self.b.binary(BinOp::Min, n, end);
+        let (lo, hi) = self.piece(k, CONTRACT_BLOCK, n);
         for (term, &result) in terms.iter().zip(results) {
             let start = self.b.constant(Scalar::zero(term.dtype));
             let sum = self.b.declare(start);
