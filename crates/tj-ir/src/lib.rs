@@ -4,10 +4,11 @@
 //! scalar operators are rows of one table ([`op`]) whose meaning is written over primitive operations ([`prim`],
 //! [`expand`], [`elementary`]); tensors are defined by expressions in index notation ([`expr`]); what could not
 //! be proven about sizes is a [`guard`]. A user builds [`LazyTensor`]s ([`lazy`]) and [`trace`] turns them into
-//! definitions. What it must never know: plans, kernels, loops, storage order.
+//! definitions. The texts of the layers above are read by the cursor in [`text`]. What it must never know: plans,
+//! kernels, loops, storage order.
 //!
 //! Modules in reading order: `dim`, `prim`, `op`, `expand`, `elementary`, `expr`, `guard`, `lazy`, `context`,
-//! `trace`.
+//! `trace`, `text`.
 
 #![forbid(unsafe_code)]
 
@@ -21,6 +22,7 @@ pub mod guard;
 mod lazy;
 pub mod op;
 pub mod prim;
+pub mod text;
 pub mod trace;
 
 pub use context::Context;

@@ -125,6 +125,7 @@ impl Ctx {
     }
 
     fn add(&mut self, node: &Node) -> Result<Traced, IrError> {
+        check_dtype(node)?;
         for dim in &node.shape {
             self.note_symbols(dim, node.location)?;
         }
@@ -310,6 +311,27 @@ impl Ctx {
         }
         Ok(())
     }
+}
+
+/// No kernel holds a complex number, so that not even moves and numbers may be one. Operators have been refused where
+/// they were called.
+fn check_dtype(node: &Node) -> Result<(), IrError> {
+    let op = match &node.kind {
+        Kind::Move { name, .. } => *name,
+        Kind::Const(_) => "number",
+        Kind::Input { .. }
+        | Kind::Data(_)
+        | Kind::Size(_)
+        | Kind::Map { .. }
+        | Kind::Reduce { .. }
+        | Kind::Matmul { .. }
+        | Kind::Failed(_) => return Ok(()),
+    };
+    let dtype = node.dtype;
+    if dtype.is_complex() {
+        return Err(IrError::new(Cause::Unsupported { op, dtype }, node.location));
+    }
+    Ok(())
 }
 
 fn position(d: usize) -> Dim {

@@ -30,6 +30,7 @@ mod address;
 mod blocks;
 mod body;
 mod collapse;
+mod columns;
 mod gemm;
 mod nest;
 mod reduce;

@@ -25,12 +25,11 @@
 //! Comments run from `//` to the end of the line. Statements end where they are complete, and line ends are spaces,
 //! except that a size stands on one line with what it belongs to.
 
-mod cursor;
 mod parse;
 mod print;
 
-pub use cursor::ParseError;
 pub use parse::parse;
+pub use tj_ir::text::ParseError;
 
 use crate::ir::Access;
 
@@ -44,12 +43,6 @@ impl Access {
             Access::Scratch => "scratch",
         }
     }
-}
-
-/// Whether a name can stand in a text without quotes.
-fn is_bare(name: &str) -> bool {
-    name.starts_with(|c: char| c == '_' || c.is_ascii_alphabetic())
-        && name.chars().all(|c| c == '_' || c.is_ascii_alphanumeric())
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@ use std::fmt;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use tj_ir::expr::Source;
+use tj_ir::text::counted;
 use tj_ir::{Dim, Expr, ExprArena, ExprId, Tree};
 
 use crate::group::is_dense_contraction;
@@ -192,8 +193,8 @@ fn check_groups(
         let outer = group.outer;
         let query = fused.query(id);
         if query.shape.len() < outer {
-            let problem =
-                format!("its rank {} is less than the {outer} shared outer axes", query.shape.len());
+            let shared = counted(outer, "shared outer axis", "shared outer axes");
+            let problem = format!("its rank {} is less than the {shared}", query.shape.len());
             return Err(IllegalGrouping { query: old, problem });
         }
         if outer == 0 && group.queries.len() > 1 && !query.shape.is_empty() {
@@ -226,9 +227,9 @@ fn check_groups(
         let first = &fused.query(queries[0]).shape;
         if queries.len() > 1 && is_dense_contraction(fused, queries[0]) && decision.outer + 1 < first.len() {
             let problem = format!(
-                "what follows a dense contraction of rank {} row by row shares {} outer axes, not {}",
+                "what follows a dense contraction of rank {} row by row shares {}, not {}",
                 first.len(),
-                first.len() - 1,
+                counted(first.len() - 1, "outer axis", "outer axes"),
                 decision.outer
             );
             return Err(IllegalGrouping { query: order[queries[0].index()], problem });

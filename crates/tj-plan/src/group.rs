@@ -21,6 +21,7 @@ use petgraph::graph::{DiGraph, NodeIndex};
 use petgraph::visit::EdgeRef;
 use rustc_hash::FxHashSet;
 use tj_ir::expr::Source;
+use tj_ir::text::counted;
 use tj_ir::{Dim, Expr, ExprId, Op, Tree};
 
 use crate::canonicalise::{MAX_MAP, weight};
@@ -133,17 +134,15 @@ fn decide_inlining(
         let saved = 2.0 * query.dtype.size() as f64 * elements * ADDITIONS_A_BYTE;
         let several = readers.len() > 1;
         if several && (cost > CHEAP || large_reads[id.index()] > 1) {
-            say("stored", format!("{} readers, cost {cost}", readers.len()));
+            say("stored", format!("{}, cost {cost}", counted(readers.len(), "reader", "readers")));
             continue;
         }
         if !several && extra > saved {
             say("stored", format!("recomputing costs {extra:.0} additions, storing saves {saved:.0}"));
             continue;
         }
-        say(
-            "inlined",
-            format!("{} readers, cost {cost}, extra {:.0}, saved {saved:.0}", readers.len(), extra.max(0.0)),
-        );
+        let (number, extra) = (counted(readers.len(), "reader", "readers"), extra.max(0.0));
+        say("inlined", format!("{number}, cost {cost}, extra {extra:.0}, saved {saved:.0}"));
         inline[id.index()] = true;
         for (reader, edge) in readers {
             let w = &mut whole[reader.index()];
@@ -228,7 +227,8 @@ fn decide_groups(
             .and_then(|g| shared_outer(plan, graph, inline, &groups[g], id).map(|outer| (g, outer)));
         match joined {
             Some((g, outer)) => {
-                let detail = format!("{outer} outer axes shared with {}", groups[g].queries[0]);
+                let axes = counted(outer, "outer axis", "outer axes");
+                let detail = format!("{axes} shared with {}", groups[g].queries[0]);
                 reasons.push(Reason { query: id, rule: "joined", detail });
                 groups[g].outer = outer;
                 groups[g].queries.push(id);

@@ -32,10 +32,7 @@ fn constant(arena: &ExprArena, id: ExprId) -> Option<Scalar> {
 
 fn simplify_map(arena: &mut ExprArena, op: Op, args: &Args, dtype: DType) -> Option<ExprId> {
     let constants: SmallVec<[Option<Scalar>; 3]> = args.iter().map(|&a| constant(arena, a)).collect();
-    let primitive = |&a: &ExprId| has_primitives(arena.dtype(a)) || matches!(op, Op::Cast(_));
-    if let Some(values) = constants.iter().copied().collect::<Option<SmallVec<[Scalar; 3]>>>()
-        && args.iter().all(primitive)
-    {
+    if let Some(values) = constants.iter().copied().collect::<Option<SmallVec<[Scalar; 3]>>>() {
         let value = expand(&mut Evaluator, op, &values);
         return Some(arena.constant(value));
     }
@@ -52,8 +49,7 @@ fn simplify_map(arena: &mut ExprArena, op: Op, args: &Args, dtype: DType) -> Opt
     let &[a, b] = args.as_slice() else { return None };
     let algebra = op.info().algebra;
     let is = |position: usize, named: Named| constants[position] == Some(named.scalar(dtype));
-    let ordered = |named: Named| !(dtype.is_complex() && matches!(named, Named::Least | Named::Greatest));
-    if let Some(e) = algebra.identity.filter(|&e| ordered(e)) {
+    if let Some(e) = algebra.identity {
         if is(0, e) {
             return Some(b);
         }
@@ -65,15 +61,11 @@ fn simplify_map(arena: &mut ExprArena, op: Op, args: &Args, dtype: DType) -> Opt
         return Some(a);
     }
     let exact = dtype.is_int() || dtype.is_bool();
-    let law = algebra.annihilators.iter().find(|law| {
-        (law.holds == Domain::Always || exact) && ordered(law.value) && is(law.position, law.value)
-    })?;
+    let law = algebra
+        .annihilators
+        .iter()
+        .find(|law| (law.holds == Domain::Always || exact) && is(law.position, law.value))?;
     Some(arena.constant(law.result.scalar(dtype)))
-}
-
-/// Whether primitive operations compute in a dtype, so that constants of it can be folded.
-fn has_primitives(dtype: DType) -> bool {
-    !dtype.is_complex() && !matches!(dtype, DType::F16 | DType::BF16)
 }
 
 /// `op(op(x))` is `x`.

@@ -29,14 +29,15 @@
 //! Comments run from `//` to the end of the line, line ends are spaces, except that a size, a guard and what is
 //! produced each stand on one line.
 
-mod cursor;
 mod parse;
 mod print;
+mod sizes;
 
 use std::str::FromStr;
 
-pub use cursor::ParseError;
 pub use parse::{parse, parse_fused};
+pub use tj_ir::text::ParseError;
+use tj_ir::text::is_bare;
 
 #[cfg(doc)]
 use crate::fuse::Fused;
@@ -51,12 +52,6 @@ pub const MAX_INLINE: usize = 16;
 /// input.
 fn is_bare_input(name: &str) -> bool {
     is_bare(name) && number_after::<u32>(name, "q").is_none() && number_after::<u32>(name, "in").is_none()
-}
-
-/// Whether a word can stand in a text without quotes.
-fn is_bare(word: &str) -> bool {
-    word.starts_with(|c: char| c == '_' || c.is_ascii_alphabetic())
-        && word.chars().all(|c| c == '_' || c.is_ascii_alphanumeric())
 }
 
 /// The number in a word like `q12`.

@@ -31,7 +31,7 @@ impl Code {
     pub fn compile(lowered: &[Lowered], backend: Backend) -> Result<Code, Error> {
         let (distinct, which) = distinct(lowered);
         let kernels: Vec<&Kernel> = distinct.iter().collect();
-        let (functions, owner, backend) = match backend {
+        let (functions, owner, backend) = match backend.built_in() {
             Backend::Auto | Backend::Cranelift => cranelift(&kernels)?,
             Backend::C => c(&kernels)?,
         };

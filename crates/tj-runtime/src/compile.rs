@@ -76,7 +76,7 @@ fn check_counts(plan: &Plan) -> Result<(), Error> {
         if let Some(extents) = known {
             bytes(&extents, dtype.size())?;
         }
-        shape.iter().fold(Dim::from(1), |n, dim| n * dim.clone()).check()?;
+        Dim::count(shape)?;
     }
     Ok(())
 }

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use tj_ir::expr::Source;
+use tj_ir::text::counted;
 use tj_kernel::Lowered;
 use tj_plan::{Fused, Plan};
 
@@ -24,7 +25,8 @@ pub(crate) fn fused(fused: &Fused) -> String {
             .zip(&group.local)
             .map(|(id, local)| if *local { format!("{id} (local)") } else { id.to_string() })
             .collect();
-        let _ = writeln!(text, "kernel {number}: {} over {} outer axes", queries.join(", "), group.outer);
+        let outer = counted(group.outer, "outer axis", "outer axes");
+        let _ = writeln!(text, "kernel {number}: {} over {outer}", queries.join(", "));
     }
     text.push_str(&fused.plan.to_string());
     for reason in &fused.reasons {
@@ -40,7 +42,7 @@ pub(crate) fn kernels(kernels: &[Lowered]) -> String {
 
 /// What the back end makes of the kernels.
 pub(crate) fn code(kernels: &[Lowered], backend: Backend) -> String {
-    match backend {
+    match backend.built_in() {
         Backend::C => c(kernels),
         Backend::Auto | Backend::Cranelift => clif(kernels),
     }

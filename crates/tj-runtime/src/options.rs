@@ -43,13 +43,24 @@ pub enum MaxBytes {
 /// What makes machine code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Backend {
-    /// The best one that is built in: Cranelift.
+    /// The best one that is built in: Cranelift, else C.
     #[default]
     Auto,
     /// Cranelift; needs no toolchain.
     Cranelift,
     /// C, through the machine's gcc or clang.
     C,
+}
+
+impl Backend {
+    /// What `Auto` stands for in this build.
+    pub(crate) fn built_in(self) -> Backend {
+        match self {
+            Backend::Auto if cfg!(all(feature = "c", not(feature = "cranelift"))) => Backend::C,
+            Backend::Auto => Backend::Cranelift,
+            Backend::Cranelift | Backend::C => self,
+        }
+    }
 }
 
 impl Default for CompileOptions {

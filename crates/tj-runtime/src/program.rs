@@ -123,30 +123,14 @@ impl BoundKernel {
 /// Groups of the plan in an order that keeps the peak of temporaries low.
 pub(crate) fn schedule(fused: &Fused, kernels: Vec<Lowered>) -> Vec<Lowered> {
     let sizes = Sizes;
-    let mut produced = vec![false; fused.plan.queries.len()];
-    for source in &fused.plan.produces.0 {
-        if let Source::Def(q) = source {
-            produced[*q as usize] = true;
-        }
-    }
-    let mut bytes: Vec<u64> = fused
-        .plan
-        .query_ids()
-        .map(|id| {
-            let query = fused.plan.query(id);
-            if produced[id.index()] {
-                0
-            } else {
-                sizes.count(&query.shape) as u64 * query.dtype.size() as u64
-            }
-        })
-        .collect();
-    let n_queries = bytes.len();
-    bytes.resize(2 * n_queries, 0);
+    let produced = fused.plan.produced();
+    let n_queries = produced.len();
+    let mut bytes = vec![0; 2 * n_queries];
     for lowered in &kernels {
         for (binding, buffer) in lowered.bindings.iter().zip(&lowered.kernel.buffers) {
-            if let Binding::Blocks(q) = binding {
-                bytes[n_queries + q.index()] = sizes.count([&buffer.len]) as u64 * buffer.dtype.size() as u64;
+            let is_output = matches!(binding, Binding::Query(q) if produced[q.index()]);
+            if let Some(BufferId(id)) = shared(*binding, n_queries).filter(|_| !is_output) {
+                bytes[id as usize] = sizes.count([&buffer.len]) as u64 * buffer.dtype.size() as u64;
             }
         }
     }

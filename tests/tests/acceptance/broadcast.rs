@@ -162,7 +162,8 @@ fn b13_counts_do_not_wrap() {
     let x = fixed("x", DType::F32, &[0]);
     let y = x.reshape(&[1 << 33, 1 << 33, 0].map(|n: i64| Some(Dim::from(n))));
     let error = CompiledGraph::new(&[y], CompileOptions::default()).unwrap_err().to_string();
-    assert!(error.contains("8589934592*(8589934592) does not fit in 64 bits"), "{error}");
+    let want = "the number of elements of [8589934592, 8589934592, 0] does not fit in 64 bits (";
+    assert!(error.starts_with(want), "{error}");
     // A broadcast stores nothing, until it is asked for.
     let large = [1 << 40, 1 << 40].map(|n: i64| Dim::from(n));
     let s = fixed("s", DType::F32, &[]).broadcast_to(&large);

@@ -1,15 +1,16 @@
 //! `+`, `-`, `*`, powers, sums and products.
 
+use std::fmt::{self, Display};
 use std::iter::{Product, Sum};
 use std::ops::{Add, AddAssign, Mul, MulAssign, Neg, Sub, SubAssign};
 
 use super::poly::{self, Multiplied, Terms};
 use super::text::shortened;
-use super::{Dim, PoisonCause, Repr};
+use super::{Dim, DimError, PoisonCause, Repr};
 
 impl Dim {
-    /// `self + factor * other`.
-    pub(super) fn add_scaled(&self, other: &Dim, factor: i64) -> Dim {
+    /// `self + factor * other`; `written` says what the user wrote.
+    fn add_scaled(&self, other: &Dim, factor: i64, written: impl FnOnce() -> String) -> Dim {
         match (&self.0, &other.0) {
             (Repr::Poison(_), _) => return self.clone(),
             (_, Repr::Poison(_)) => return other.clone(),
@@ -24,29 +25,31 @@ impl Dim {
         }
         match poly::add_scaled(&self.terms(), &other.terms(), factor) {
             Some(terms) => Dim::from_terms(terms),
-            None => Dim::poison(PoisonCause::Overflow, || {
-                shortened(&format_args!("({self}) + {factor}*({other})"))
-            }),
+            None => Dim::poison(PoisonCause::Overflow, written),
         }
     }
 
-    pub(super) fn scaled(&self, factor: i64) -> Dim {
-        if factor == 0 && !self.is_poisoned() { Dim::ZERO } else { Dim::ZERO.add_scaled(self, factor) }
+    fn scaled(&self, factor: i64, written: impl FnOnce() -> String) -> Dim {
+        if factor == 0 && !self.is_poisoned() {
+            Dim::ZERO
+        } else {
+            Dim::ZERO.add_scaled(self, factor, written)
+        }
     }
 
     fn times(&self, other: &Dim) -> Dim {
+        let expr = || written(self, "*", other);
         match (&self.0, &other.0) {
             (Repr::Poison(_), _) => return self.clone(),
             (_, Repr::Poison(_)) => return other.clone(),
             (Repr::Const(factor), _) => {
-                return if *factor == 1 { other.clone() } else { other.scaled(*factor) };
+                return if *factor == 1 { other.clone() } else { other.scaled(*factor, expr) };
             }
             (_, Repr::Const(factor)) => {
-                return if *factor == 1 { self.clone() } else { self.scaled(*factor) };
+                return if *factor == 1 { self.clone() } else { self.scaled(*factor, expr) };
             }
             (Repr::Symbol(_) | Repr::Poly(_), Repr::Symbol(_) | Repr::Poly(_)) => {}
         }
-        let expr = || shortened(&format_args!("({self}) * ({other})"));
         match poly::mul(&self.terms(), &other.terms()) {
             Multiplied::Terms(terms) => Dim::from_terms(terms),
             Multiplied::Overflow => Dim::poison(PoisonCause::Overflow, expr),
@@ -57,8 +60,7 @@ impl Dim {
     /// The power; anything to the power 0 is 1.
     #[must_use]
     pub fn pow(&self, exponent: u32) -> Dim {
-        let overflow =
-            || Dim::poison(PoisonCause::Overflow, || shortened(&format_args!("({self})^{exponent}")));
+        let overflow = || Dim::poison(PoisonCause::Overflow, || written(self, "^", &exponent.into()));
         match &self.0 {
             Repr::Poison(_) => return self.clone(),
             Repr::Const(value) => return value.checked_pow(exponent).map_or_else(overflow, Dim::from),
@@ -80,6 +82,33 @@ impl Dim {
             }
         }
         result
+    }
+
+    /// The number of elements of a shape. Where it does not fit, the error names the shape.
+    ///
+    /// ```
+    /// use tj_ir::dim::Dim;
+    /// let n = Dim::new("N", ..)?;
+    /// assert_eq!(Dim::count(&[n.clone(), 3.into()]), Ok(&n * 3));
+    /// assert_eq!(
+    ///     Dim::count(&[i64::MAX.into(), 2.into()]).unwrap_err().to_string(),
+    ///     "the number of elements of [9223372036854775807, 2] does not fit in 64 bits"
+    /// );
+    /// # Ok::<(), tj_ir::dim::DimError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When a size or the product is poisoned.
+    pub fn count(shape: &[Dim]) -> Result<Dim, DimError> {
+        shape.iter().try_for_each(Dim::check)?;
+        let count: Dim = shape.iter().product();
+        match count.check() {
+            Err(DimError::Overflow { .. }) => {
+                let expr = shortened(&format_args!("the number of elements of {shape:?}"));
+                Err(DimError::Overflow { expr })
+            }
+            checked => checked.map(|()| count),
+        }
     }
 
     /// The exact quotient of polynomials: the `q` with `q * divisor == self`, if there is one.
@@ -122,6 +151,28 @@ impl Dim {
             quotient.extend(step.terms().iter().cloned());
         }
         None
+    }
+}
+
+/// An operation as a user writes it, for messages.
+fn written(lhs: &Dim, op: &str, rhs: &Dim) -> String {
+    match op {
+        "+" | "-" => shortened(&format_args!("{lhs} {op} {}", Grouped(rhs))),
+        _ => shortened(&format_args!("{} {op} {}", Grouped(lhs), Grouped(rhs))),
+    }
+}
+
+/// A size as an operand: in parentheses if it is a sum or starts with a sign.
+struct Grouped<'a>(&'a Dim);
+
+impl Display for Grouped<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let terms = self.0.terms();
+        if terms.len() > 1 || terms.first().is_some_and(|term| term.coeff < 0) {
+            write!(f, "({})", self.0)
+        } else {
+            self.0.fmt(f)
+        }
     }
 }
 
@@ -194,21 +245,21 @@ macro_rules! operator {
     };
 }
 
-operator!(Add, add, AddAssign, add_assign, |a, b| a.add_scaled(b, 1));
-operator!(Sub, sub, SubAssign, sub_assign, |a, b| a.add_scaled(b, -1));
+operator!(Add, add, AddAssign, add_assign, |a, b| a.add_scaled(b, 1, || written(a, "+", b)));
+operator!(Sub, sub, SubAssign, sub_assign, |a, b| a.add_scaled(b, -1, || written(a, "-", b)));
 operator!(Mul, mul, MulAssign, mul_assign, |a, b| a.times(b));
 
 impl Neg for &Dim {
     type Output = Dim;
     fn neg(self) -> Dim {
-        self.scaled(-1)
+        self.scaled(-1, || shortened(&format_args!("-{}", Grouped(self))))
     }
 }
 
 impl Neg for Dim {
     type Output = Dim;
     fn neg(self) -> Dim {
-        self.scaled(-1)
+        -&self
     }
 }
 

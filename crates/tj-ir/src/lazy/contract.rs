@@ -45,8 +45,7 @@ fn try_matmul(
         }
     }
     let dtypes = [a.dtype(), b.dtype()];
-    let (dtype, _) =
-        Op::Mul.dtypes(&dtypes).ok_or_else(|| fail(Cause::DTypes { op, dtypes: dtypes.to_vec() }))?;
+    let (dtype, _) = Op::Mul.dtypes(&dtypes).ok_or_else(|| fail(Cause::dtypes(op, Op::Mul, &dtypes)))?;
     let a = map(Op::Cast(dtype), [a.into()], location);
     let b = map(Op::Cast(dtype), [b.into()], location);
     let (sa, sb) = (a.shape(), b.shape());

@@ -209,8 +209,7 @@ fn try_map(op: Op, args: &[Operand], location: &'static Location<'static>) -> Re
     });
     let strong = tensors.reduce(DType::promote);
     let dtypes: SmallVec<[DType; 3]> = args.iter().map(|arg| operand_dtype(arg, strong)).collect();
-    let (work, result) =
-        op.dtypes(&dtypes).ok_or_else(|| fail(Cause::DTypes { op: name, dtypes: dtypes.to_vec() }))?;
+    let (work, result) = op.dtypes(&dtypes).ok_or_else(|| fail(Cause::dtypes(name, op, &dtypes)))?;
 
     let mut shape = Shape::new();
     let mut guards = Vec::new();

@@ -311,9 +311,8 @@ impl LazyTensor {
 
     fn try_reshape(&self, wanted: &[Option<Dim>], location: &'static Location<'static>) -> Attempt {
         let op = "reshape";
-        let count = |dims: &mut dyn Iterator<Item = &Dim>| dims.fold(Dim::from(1), |n, d| n * d.clone());
-        let total = count(&mut self.shape().iter());
-        let known = count(&mut wanted.iter().flatten());
+        let total = Dim::count(self.shape())?;
+        let known = Dim::count(&wanted.iter().flatten().cloned().collect::<Shape>())?;
         let mut guards = Vec::new();
         let unknown = wanted.iter().filter(|d| d.is_none()).count();
         let rest = match unknown {

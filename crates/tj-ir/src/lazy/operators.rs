@@ -1,4 +1,9 @@
-//! `+ - * / & | ^ - !` on lazy tensors and host numbers.
+//! `+ - * / % & | ^ - !` on lazy tensors and host numbers.
+//!
+//! On the right of an operator stands anything that is an [`Operand`]. On the left, a host number is `i64`, `f64` or
+//! `bool` and nothing else: with one integer and one float type to choose from, the type of a literal follows, and
+//! `(1 - &x).sum(0)` compiles. A variable of another type is converted by the caller, `i64::from(n) - &x`, which
+//! changes nothing: host numbers take the dtype of the tensor.
 
 use std::ops;
 use std::panic::Location;
@@ -8,7 +13,7 @@ use super::elementwise::{Operand, map};
 use crate::op::Op;
 
 macro_rules! binary {
-    ($($trait:ident $method:ident $op:ident),* $(,)?) => {
+    ($($trait:ident $method:ident $op:ident for $($host:ident)*),* $(,)?) => {
         $(
             impl<R: Into<Operand>> ops::$trait<R> for LazyTensor {
                 type Output = LazyTensor;
@@ -26,39 +31,37 @@ macro_rules! binary {
                 }
             }
 
-            binary!(@host $trait $method $op i32 i64 f32 f64);
+            $(binary!(@host $trait $method $op $host);)*
         )*
     };
-    (@host $trait:ident $method:ident $op:ident $($host:ident)*) => {
-        $(
-            impl ops::$trait<LazyTensor> for $host {
-                type Output = LazyTensor;
-                #[track_caller]
-                fn $method(self, other: LazyTensor) -> LazyTensor {
-                    map(Op::$op, [self.into(), other.into()], Location::caller())
-                }
+    (@host $trait:ident $method:ident $op:ident $host:ident) => {
+        impl ops::$trait<LazyTensor> for $host {
+            type Output = LazyTensor;
+            #[track_caller]
+            fn $method(self, other: LazyTensor) -> LazyTensor {
+                map(Op::$op, [self.into(), other.into()], Location::caller())
             }
+        }
 
-            impl ops::$trait<&LazyTensor> for $host {
-                type Output = LazyTensor;
-                #[track_caller]
-                fn $method(self, other: &LazyTensor) -> LazyTensor {
-                    map(Op::$op, [self.into(), other.into()], Location::caller())
-                }
+        impl ops::$trait<&LazyTensor> for $host {
+            type Output = LazyTensor;
+            #[track_caller]
+            fn $method(self, other: &LazyTensor) -> LazyTensor {
+                map(Op::$op, [self.into(), other.into()], Location::caller())
             }
-        )*
+        }
     };
 }
 
 binary! {
-    Add add Add,
-    Sub sub Sub,
-    Mul mul Mul,
-    Div div Div,
-    Rem rem Remainder,
-    BitAnd bitand And,
-    BitOr bitor Or,
-    BitXor bitxor Xor,
+    Add add Add for i64 f64,
+    Sub sub Sub for i64 f64,
+    Mul mul Mul for i64 f64,
+    Div div Div for i64 f64,
+    Rem rem Remainder for i64 f64,
+    BitAnd bitand And for i64 bool,
+    BitOr bitor Or for i64 bool,
+    BitXor bitxor Xor for i64 bool,
 }
 
 macro_rules! unary {

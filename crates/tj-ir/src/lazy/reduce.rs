@@ -115,7 +115,10 @@ impl LazyTensor {
         if self.check().is_err() {
             return self.clone();
         }
-        let dtype = if self.dtype().is_float() { self.dtype() } else { DType::F64 };
+        let dtypes = [self.dtype()];
+        let Some((_, dtype)) = Op::Div.dtypes(&dtypes) else {
+            return LazyTensor::failed(IrError::new(Cause::dtypes("mean", Op::Div, &dtypes), location));
+        };
         let floats = map(Op::Cast(dtype), [self.into()], location);
         let total = reduce(ReduceOp::Sum, &floats, &axes, location);
         let count = match resolve("mean", self.rank(), &axes) {
@@ -166,6 +169,9 @@ fn try_reduce(
     let fail = |cause| IrError::new(cause, location);
     let list = resolve(op.name(), arg.rank(), axes).map_err(fail)?;
     let dtype = op.dtype(arg.dtype());
+    if op.op().dtypes(&[dtype]).is_none() {
+        return Err(fail(Cause::dtypes(op.name(), op.op(), &[dtype])));
+    }
     let mut tensor = map(Op::Cast(dtype), [arg.into()], location);
     for &axis in list.iter().rev() {
         let extent = tensor.shape()[axis].clone();

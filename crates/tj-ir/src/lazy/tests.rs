@@ -46,6 +46,64 @@ fn mistakes_name_the_value_and_the_bound() {
     }
 }
 
+/// The operator, the dtype it would work in, and the line of the call.
+#[test]
+fn dtypes_without_arithmetic_are_refused_where_they_are_used() {
+    let of = |dtype| input("h", dtype, [Dim::from(2), Dim::from(2)]).unwrap();
+    let (h, b, c, mask) = (of(DType::F16), of(DType::BF16), of(DType::C64), of(DType::Bool));
+    let line = line!();
+    let cases: Vec<(LazyTensor, &str)> = vec![
+        (&h + &h, "add on f16 is not supported; cast it to f32 first"),
+        (&h * 2.5, "mul on f16 is not supported; cast it to f32 first"),
+        (1 - &b, "sub on bf16 is not supported; cast it to f32 first"),
+        (&h + h.cast(DType::I32), "add on f16 is not supported; cast it to f32 first"),
+        (-&b, "neg on bf16 is not supported; cast it to f32 first"),
+        (h.relu(), "relu on f16 is not supported; cast it to f32 first"),
+        (b.exp(), "exp on bf16 is not supported; cast it to f32 first"),
+        (h.less(0), "less on f16 is not supported; cast it to f32 first"),
+        (h.clip(0, 1), "maximum on f16 is not supported; cast it to f32 first"),
+        (h.sum(0), "sum on f16 is not supported; cast it to f32 first"),
+        (b.max(()), "max on bf16 is not supported; cast it to f32 first"),
+        (h.mean(1), "mean on f16 is not supported; cast it to f32 first"),
+        (h.matmul(&h), "matmul on f16 is not supported; cast it to f32 first"),
+        (&h & &h, "and is not defined on f16 and f16"),
+        (&c + 1, "add on c64 is not supported"),
+        (&c * x(&[2, 2]), "mul on c64 is not supported"),
+        (c.equal(&c), "equal on c64 is not supported"),
+        (c.sum(0), "sum on c64 is not supported"),
+        (c.mean(0), "mean on c64 is not supported"),
+        (c.matmul(&c), "matmul on c64 is not supported"),
+        (c.cast(DType::F32), "cast on c64 is not supported"),
+        (h.cast(DType::C128), "cast on c128 is not supported"),
+        (where_(&mask, &c, &c), "where on c64 is not supported"),
+        (c.transpose(), "permute on c64 is not supported"),
+        (c.index([At::Index(0)]), "index on c64 is not supported"),
+        (number(Scalar::zero(DType::C64)), "number on c64 is not supported"),
+    ];
+    for (tensor, want) in cases {
+        let error = trace(&[], &[tensor]).unwrap_err();
+        assert_eq!(error.cause.to_string(), want);
+        assert!(error.location.file().ends_with("tests.rs") && error.location.line() > line, "{error}");
+    }
+}
+
+/// f16 and bf16 are moved, chosen and converted; what promotes to another dtype is computed in that one.
+#[test]
+fn dtypes_without_arithmetic_are_moved_and_converted() {
+    let h = input("h", DType::F16, [Dim::from(2), Dim::from(2)]).unwrap();
+    let c = input("c", DType::C128, [Dim::from(2)]).unwrap();
+    let cases = [
+        (h.cast(DType::F32).exp().cast(DType::BF16), DType::BF16),
+        (&h + x(&[2]), DType::F32),
+        (where_(&h.cast(DType::Bool), h.transpose(), 0.5), DType::F16),
+        (h.reshape(&[Some(4.into())]), DType::F16),
+        (c.cast(DType::C128), DType::C128),
+    ];
+    for (tensor, dtype) in cases {
+        assert_eq!((tensor.dtype(), trace(&[], &[tensor]).map(|_| ())), (dtype, Ok(())));
+    }
+}
+
 #[test]
 fn inputs_have_names() {
     let error = input("2x", DType::F32, []).unwrap_err();
@@ -118,6 +176,16 @@ fn sizes_that_overflow_are_mistakes() {
     let n = Dim::new("N", ..).unwrap();
     let huge = x(&[3]).sum(()).broadcast_to(&[&n * i64::MAX * 2]);
     let error = trace(&[], &[huge.sum(())]).unwrap_err();
-    assert!(error.to_string().contains("does not fit in 64 bits"), "{error}");
+    let text = "9223372036854775807*N * 2 does not fit in 64 bits";
+    assert_eq!(error.cause.to_string(), text);
     assert!(error.location.file().ends_with("tests.rs"), "{error}");
+
+    // Empty, but with more elements in a row than can be counted.
+    let large = i64::from(u32::MAX);
+    let error =
+        x(&[0, large, large]).reshape(&[large, large, 0].map(|n| Some(n.into()))).check().unwrap_err();
+    assert_eq!(
+        error.cause.to_string(),
+        "the number of elements of [4294967295, 4294967295, 0] does not fit in 64 bits"
+    );
 }

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use tj_ir::dim::{Dim, Symbol, SymbolKind};
+use tj_ir::text::{Cursor, ParseError, Parsed};
 use tj_tensor::DType;
 
-use super::cursor::{Cursor, ParseError, Parsed};
 use crate::ir::{
     Access, BinOp, Block, Buf, Buffer, CmpOp, Gemm, Grid, Kernel, LoopKind, MAX_NESTING, Matrix, Op, Stmt,
     UnOp, Value, Var, VarDecl,
@@ -65,8 +65,8 @@ impl<'a> Parser<'a> {
         self.text.expect("(")?;
         self.text.expect("grid")?;
         // Sizes may name symbols that are declared further down, so they are read last.
-        let extent = self.text.size_until("cut", "a size, `cut` and a number")?;
-        let multiple = self.text.number("a number of tasks")?;
+        let extent = self.extent()?;
+        let multiple = self.text.signed("a number of tasks")?;
         self.text.expect("cost")?;
         let cost = self.text.size_until("{", "a size and then `) {`")?;
         let Some(cost) = cost.1.trim_end().strip_suffix(')').map(|text| (cost.0, text)) else {
@@ -131,13 +131,27 @@ impl<'a> Parser<'a> {
         self.text.word("read, write, scratch or inplace", |w| plain.into_iter().find(|a| a.name() == w))
     }
 
+    /// The extent of the grid and its `cut`. A size may name a symbol `cut`, but none that a number follows.
+    fn extent(&mut self) -> Parsed<(usize, &'a str)> {
+        let at = self.text.place();
+        let (_, line) = self.text.line();
+        let stop = line.match_indices("cut").map(|(n, _)| n).find(|n| {
+            let rest = &line[n + "cut".len()..];
+            rest.starts_with(char::is_whitespace)
+                && rest.trim_start().starts_with(|c: char| c == '-' || c.is_ascii_digit())
+        });
+        let stop = stop.ok_or_else(|| self.text.error_at(at, "a size, `cut` and a number"))?;
+        self.text.back_to(at + stop + "cut".len());
+        Ok((at, line[..stop].split("//").next().unwrap_or("")))
+    }
+
     fn symbol(&mut self) -> Parsed<()> {
         let at = self.text.place();
-        let text = self.text.take(|c| c == '_' || c.is_alphanumeric());
+        let text = self.text.size_name();
         self.text.expect("in")?;
-        let lo: i64 = self.text.number("a lower bound")?;
+        let lo: i64 = self.text.signed("a lower bound")?;
         self.text.expect("..=")?;
-        let hi: i64 = self.text.number("an upper bound")?;
+        let hi: i64 = self.text.signed("an upper bound")?;
         let Some(plain) = plain_symbol(text) else {
             return Err(self.text.error_at(at, "the name of a size"));
         };
@@ -250,7 +264,7 @@ impl<'a> Parser<'a> {
 
     fn op(&mut self) -> Parsed<Op> {
         let at = self.text.place();
-        let word = self.text.take(|c| c.is_ascii_alphanumeric());
+        let word = self.text.bare_word();
         if let Some(op) = UnOp::ALL.into_iter().find(|op| op.name() == word) {
             return Ok(Op::Unary(op, self.value()?));
         }
@@ -261,7 +275,7 @@ impl<'a> Parser<'a> {
             return Ok(Op::Compare(op, self.value()?, self.next_value()?));
         }
         Ok(match word {
-            "const" => Op::Const(self.text.scalar()?),
+            "const" => Op::Const(self.text.scalar("a constant with its type, like 2.5f32")?),
             "size" => Op::Size(self.text.id('#')?),
             "param" => Op::Param(self.text.id('#')?),
             "task" if self.text.eat("lo") => Op::TaskLo,
@@ -312,7 +326,7 @@ impl<'a> Parser<'a> {
             return Ok(None);
         }
         self.text.expect("(")?;
-        let width = self.text.number("a number of lanes")?;
+        let width = self.text.signed("a number of lanes")?;
         self.text.expect(")")?;
         Ok(Some(width))
     }

@@ -1,11 +1,11 @@
 //! Kernels to text.
 
 use std::collections::BTreeSet;
-use std::fmt::{self, Display, Write};
+use std::fmt::{self, Display};
 
 use tj_ir::dim::{Dim, MAX_SIZE, Symbol};
+use tj_ir::text::{Quoted, is_bare};
 
-use super::is_bare;
 use crate::ir::{Access, Block, Kernel, LoopKind, Matrix, Op, Stmt};
 
 impl Display for Kernel {
@@ -31,7 +31,7 @@ impl Display for Kernel {
             if let Access::InPlace(written) = buffer.access {
                 write!(f, " {written}")?;
             }
-            f.write_char('\n')?;
+            f.write_str("\n")?;
         }
         for (id, size) in self.sizes.iter().enumerate() {
             writeln!(f, "  size #{id} = {size}")?;
@@ -158,13 +158,6 @@ impl Display for Name<'_> {
         if is_bare(self.0) {
             return f.write_str(self.0);
         }
-        f.write_char('"')?;
-        for c in self.0.chars() {
-            if matches!(c, '"' | '\\') {
-                f.write_char('\\')?;
-            }
-            f.write_char(c)?;
-        }
-        f.write_char('"')
+        Quoted(self.0).fmt(f)
     }
 }

@@ -60,8 +60,8 @@ fn a_chain_is_one_query() {
             q0 add: f32[N] = add(exp(neg(x[i0])), 1.0f32)
             produces q0
             group outer 1: q0
-            because q0: inlined (1 readers, cost 1, extra 0, saved 64)
-            because q1: inlined (1 readers, cost 13, extra 0, saved 64)
+            because q0: inlined (1 reader, cost 1, extra 0, saved 64)
+            because q1: inlined (1 reader, cost 13, extra 0, saved 64)
         "#]],
     );
 }
@@ -71,18 +71,18 @@ fn softmax_is_one_kernel() {
     check(
         SOFTMAX,
         expect![[r#"
-        q0 max: f32[N] = max<row>(i1 < M: x[i0, i1])
-        q1 exp: f32[N, M] = exp(sub(x[i0, i1], q0[i0]))
-        q2 sum: f32[N] = sum<row>(i1 < M: q1[i0, i1])
-        q3 div: f32[N, M] = div(q1[i0, i1], q2[i0])
-        produces q3
-        group outer 1: q0 local, q1 local, q2 local, q3
-        because q1: inlined (1 readers, cost 1, extra 0, saved 4096)
-        because q2: stored (2 readers, cost 13)
-        because q2: joined (1 outer axes shared with q0)
-        because q3: joined (1 outer axes shared with q0)
-        because q4: joined (1 outer axes shared with q0)
-    "#]],
+            q0 max: f32[N] = max<row>(i1 < M: x[i0, i1])
+            q1 exp: f32[N, M] = exp(sub(x[i0, i1], q0[i0]))
+            q2 sum: f32[N] = sum<row>(i1 < M: q1[i0, i1])
+            q3 div: f32[N, M] = div(q1[i0, i1], q2[i0])
+            produces q3
+            group outer 1: q0 local, q1 local, q2 local, q3
+            because q1: inlined (1 reader, cost 1, extra 0, saved 4096)
+            because q2: stored (2 readers, cost 13)
+            because q2: joined (1 outer axis shared with q0)
+            because q3: joined (1 outer axis shared with q0)
+            because q4: joined (1 outer axis shared with q0)
+        "#]],
     );
 }
 
@@ -109,17 +109,17 @@ fn layernorm_is_one_kernel() {
             q3 add: f32[N, 768] = add(mul(div(q1[i0, i1], sqrt(add(div(q2[i0], 768.0f32), n0))), g[i1]), b[i1])
             produces q3
             group outer 1: q0 local, q1 local, q2 local, q3
-            because q1: inlined (1 readers, cost 4, extra 0, saved 64)
+            because q1: inlined (1 reader, cost 4, extra 0, saved 64)
             because q2: stored (2 readers, cost 5)
-            because q3: inlined (1 readers, cost 1, extra 0, saved 49152)
-            because q5: inlined (1 readers, cost 4, extra 0, saved 64)
-            because q6: inlined (1 readers, cost 5, extra 0, saved 64)
-            because q7: inlined (1 readers, cost 9, extra 0, saved 64)
-            because q8: inlined (1 readers, cost 13, extra 0, saved 49152)
-            because q9: inlined (1 readers, cost 14, extra 0, saved 49152)
-            because q2: joined (1 outer axes shared with q0)
-            because q4: joined (1 outer axes shared with q0)
-            because q10: joined (1 outer axes shared with q0)
+            because q3: inlined (1 reader, cost 1, extra 0, saved 49152)
+            because q5: inlined (1 reader, cost 4, extra 0, saved 64)
+            because q6: inlined (1 reader, cost 5, extra 0, saved 64)
+            because q7: inlined (1 reader, cost 9, extra 0, saved 64)
+            because q8: inlined (1 reader, cost 13, extra 0, saved 49152)
+            because q9: inlined (1 reader, cost 14, extra 0, saved 49152)
+            because q2: joined (1 outer axis shared with q0)
+            because q4: joined (1 outer axis shared with q0)
+            because q10: joined (1 outer axis shared with q0)
         "#]],
     );
 }
@@ -129,14 +129,14 @@ fn what_follows_a_product_row_by_row_joins_it() {
     check(
         LAYER,
         expect![[r#"
-        q0 matmul: f32[N, M] = sum<contract>(i2 < K: mul(x[i0, i2], w[i2, i1]))
-        q1 sum: f32[N] = sum<row>(i1 < M: relu(add(q0[i0, i1], b[i1])))
-        produces q1
-        group outer 1: q0 local, q1
-        because q1: inlined (1 readers, cost 1, extra 0, saved 4096)
-        because q2: inlined (1 readers, cost 3, extra 0, saved 4096)
-        because q3: joined (1 outer axes shared with q0)
-    "#]],
+            q0 matmul: f32[N, M] = sum<contract>(i2 < K: mul(x[i0, i2], w[i2, i1]))
+            q1 sum: f32[N] = sum<row>(i1 < M: relu(add(q0[i0, i1], b[i1])))
+            produces q1
+            group outer 1: q0 local, q1
+            because q1: inlined (1 reader, cost 1, extra 0, saved 4096)
+            because q2: inlined (1 reader, cost 3, extra 0, saved 4096)
+            because q3: joined (1 outer axis shared with q0)
+        "#]],
     );
 }
 
@@ -210,7 +210,7 @@ fn what_is_broadcast_is_recomputed_only_where_that_is_free() {
             q0 add: f32[N, M] = add(x[i0, i1], exp(y[i0]))
             produces q0
             group outer 2: q0
-            because q0: inlined (1 readers, cost 12, extra 0, saved 64)
+            because q0: inlined (1 reader, cost 12, extra 0, saved 64)
         "#]],
     );
     // A single number, too.
@@ -223,7 +223,7 @@ fn what_is_broadcast_is_recomputed_only_where_that_is_free() {
             q0 add: f32[N] = add(x[i0], exp(y[]))
             produces q0
             group outer 1: q0
-            because q0: inlined (1 readers, cost 12, extra 0, saved 1)
+            because q0: inlined (1 reader, cost 12, extra 0, saved 1)
         "#]],
     );
 }
@@ -245,8 +245,8 @@ fn several_readers_share_what_is_dear_and_repeat_what_is_cheap() {
             group outer 1: q0 local, q1, q2
             because q0: inlined (2 readers, cost 1, extra 64, saved 64)
             because q1: stored (2 readers, cost 12)
-            because q2: joined (1 outer axes shared with q1)
-            because q3: joined (1 outer axes shared with q1)
+            because q2: joined (1 outer axis shared with q1)
+            because q3: joined (1 outer axis shared with q1)
         "#]],
     );
     // Cheap, but it reads two tensors, and each reader would.
@@ -263,8 +263,8 @@ fn several_readers_share_what_is_dear_and_repeat_what_is_cheap() {
             produces q1, q2
             group outer 1: q0 local, q1, q2
             because q0: stored (2 readers, cost 1)
-            because q1: joined (1 outer axes shared with q0)
-            because q2: joined (1 outer axes shared with q0)
+            because q1: joined (1 outer axis shared with q0)
+            because q2: joined (1 outer axis shared with q0)
         "#]],
     );
 }
@@ -287,7 +287,7 @@ fn outputs_are_stored_and_read_where_they_stand() {
             group outer 1: q0, q1
             group outer 1: q2
             group outer 0: q3
-            because q2: joined (1 outer axes shared with q0)
+            because q2: joined (1 outer axis shared with q0)
         "#]],
     );
 }

@@ -94,9 +94,9 @@ fn constants_fold() {
     check("cast<i32>(add(1.5f32, inf_f32))", "2147483647i32");
     check("mul(add(0.5f32, 0.5f32), f[])", "produces f");
     check("neg(neg(neg(f[])))", "neg(f[])");
-    // There is no arithmetic in these types, but there are conversions.
-    check("cast<f32>(add(1.0f16, 2.0f16))", "cast<f32>(add(1.0f16, 2.0f16))");
+    // There is no arithmetic in these types, but there are conversions and choices.
     check("cast<f32>(1.5bf16)", "1.5f32");
+    check("cast<f32>(where(true, 1.5f16, 2.5f16))", "1.5f32");
     check("where(true, f[], 2.0f32)", "produces f");
     check("where(less(2i32, 1i32), f[], 2.0f32)", "2.0f32");
     check("where(b[], f[], f[])", "produces f");

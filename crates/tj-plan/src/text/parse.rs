@@ -8,11 +8,12 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use tj_ir::dim::{Dim, Symbol};
 use tj_ir::expr::Source;
+use tj_ir::text::{Cursor, ParseError, Parsed};
 use tj_ir::{Condition, Expr, ExprId, Guard, InputDecl, Op, ReduceOp, Shape, Tree};
 use tj_tensor::DType;
 
-use super::cursor::{Cursor, ParseError, Parsed};
 use super::number_after;
+use super::sizes::{size, sizes};
 use crate::fuse::{Fused, Group};
 use crate::plan::{Plan, Query, QueryId};
 
@@ -105,7 +106,7 @@ impl<'a> Parser<'a> {
     fn plan(&mut self) -> Parsed<()> {
         loop {
             let at = self.text.place();
-            match self.text.word() {
+            match self.text.bare_word() {
                 "size" => self.symbol()?,
                 "input" => self.input()?,
                 "number" => self.constant()?,
@@ -156,13 +157,14 @@ impl<'a> Parser<'a> {
     /// `[N, 4]`, or index expressions.
     fn sizes(&mut self) -> Parsed<Vec<Dim>> {
         self.text.expect("[")?;
-        self.text.sizes(']', &|name| lookup(&self.symbols, name))
+        sizes(&mut self.text, ']', &|name| lookup(&self.symbols, name))
     }
 
     fn input(&mut self) -> Parsed<()> {
         let position = self.plan.inputs.len() as u32;
         let at = self.text.place();
-        let (name, quoted) = self.text.name()?;
+        let quoted = self.text.peek() == Some('"');
+        let name = self.text.name()?;
         let unnamed = !quoted && number_after::<u32>(&name, "in").is_some();
         if unnamed && name != format!("in{position}") {
             return Err(self.text.error_at(at, &format!("in{position}, or a name")));
@@ -217,8 +219,8 @@ impl<'a> Parser<'a> {
         let found = FORMS.iter().find_map(|(word, make)| Some((line[..end].find(word)?, word.len(), make)));
         let Some((middle, width, make)) = found else { return Err(self.text.error_at(at, EXPECTED)) };
         let symbol = |name: &str| lookup(&self.symbols, name);
-        let left = self.text.size(at, at + middle, &symbol)?;
-        let right = self.text.size(at + middle + width, at + end, &symbol)?;
+        let left = size(&self.text, at, at + middle, &symbol)?;
+        let right = size(&self.text, at + middle + width, at + end, &symbol)?;
         let after = at + end + between.len();
         let reason = if line[end + between.len()..].starts_with('"') {
             self.text.back_to(after);
@@ -235,7 +237,7 @@ impl<'a> Parser<'a> {
         if number != next {
             return Err(self.text.error_at(at, &format!("query q{next}")));
         }
-        let (word, _) = self.text.name()?;
+        let word = self.text.name()?;
         self.text.expect(":")?;
         let dtype = self.text.dtype()?;
         let shape = Shape::from_vec(self.sizes()?);
@@ -258,7 +260,7 @@ impl<'a> Parser<'a> {
     /// `e0 = ..`, if that is next.
     fn part(&mut self) -> Parsed<bool> {
         let at = self.text.place();
-        let number = number_after::<usize>(self.text.word(), "e");
+        let number = number_after::<usize>(self.text.bare_word(), "e");
         let Some(number) = number.filter(|_| self.text.eat("=")) else {
             self.text.back_to(at);
             return Ok(false);
@@ -282,7 +284,7 @@ impl<'a> Parser<'a> {
                 let called = if super::is_bare_input(&name) { name } else { format!("\"{name}") };
                 return self.read(at, &called);
             }
-            Some(_) | None => self.text.word(),
+            Some(_) | None => self.text.bare_word(),
         };
         let next = self.text.peek();
         if next == Some('[') {
@@ -291,7 +293,7 @@ impl<'a> Parser<'a> {
         if word == "size" && next == Some('(') {
             self.text.expect("(")?;
             let place = self.text.place();
-            let dims = self.text.sizes(')', &|name| lookup(&self.symbols, name))?;
+            let dims = sizes(&mut self.text, ')', &|name| lookup(&self.symbols, name))?;
             let [dim] = dims.as_slice() else { return Err(self.text.error_at(place, "one size")) };
             return Ok(self.plan.arena.intern(Expr::Size(dim.clone()), DType::I64));
         }
@@ -362,13 +364,13 @@ impl<'a> Parser<'a> {
         self.text.expect("<")?;
         let tree = self
             .text
-            .read("row, col or contract", |word| Tree::ALL.into_iter().find(|tree| tree.name() == word))?;
+            .word("row, col or contract", |word| Tree::ALL.into_iter().find(|tree| tree.name() == word))?;
         self.text.expect(">")?;
         self.text.expect("(")?;
-        let index = self.text.read("an index", |word| number_after(word, "i"))?;
+        let index = self.text.word("an index", |word| number_after(word, "i"))?;
         self.text.expect("<")?;
         let place = self.text.place();
-        let extents = self.text.sizes(':', &|name| lookup(&self.symbols, name))?;
+        let extents = sizes(&mut self.text, ':', &|name| lookup(&self.symbols, name))?;
         let [extent] = extents.as_slice() else { return Err(self.text.error_at(place, "one size")) };
         let body = self.expr(depth + 1)?;
         self.text.expect(")")?;
@@ -383,7 +385,8 @@ impl<'a> Parser<'a> {
         }
         loop {
             let at = self.text.place();
-            let (name, quoted) = self.text.name()?;
+            let quoted = self.text.peek() == Some('"');
+            let name = self.text.name()?;
             let called = if quoted && !super::is_bare_input(&name) { format!("\"{name}") } else { name };
             let source = self.source(at, &called)?;
             self.plan.produces.0.push(source);
@@ -402,7 +405,7 @@ impl<'a> Parser<'a> {
             let mut group = Group { queries: Vec::new(), outer, local: Vec::new() };
             loop {
                 let known = self.plan.queries.len();
-                let query = self.text.read("a query", |word| {
+                let query = self.text.word("a query", |word| {
                     number_after(word, "q").filter(|&q| (q as usize) < known).map(QueryId)
                 })?;
                 group.queries.push(query);

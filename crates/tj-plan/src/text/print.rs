@@ -5,9 +5,10 @@ use std::fmt::{self, Display, Formatter};
 use rustc_hash::FxHashMap;
 use tj_ir::dim::{Dim, MAX_SIZE};
 use tj_ir::expr::Source;
+use tj_ir::text::{Quoted, is_bare};
 use tj_ir::{Expr, ExprArena, ExprId, Guard, Op, Symbol};
 
-use super::{MAX_INLINE, MAX_NEST, is_bare, is_bare_input};
+use super::{MAX_INLINE, MAX_NEST, is_bare_input};
 use crate::fuse::Fused;
 use crate::plan::{Plan, QueryId};
 
@@ -64,24 +65,6 @@ impl Display for List<'_> {
             write!(f, "{}{dim}", if n == 0 { "" } else { ", " })?;
         }
         f.write_str("]")
-    }
-}
-
-/// Text in quotes.
-struct Quoted<'a>(&'a str);
-
-impl Display for Quoted<'_> {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_str("\"")?;
-        for c in self.0.chars() {
-            match c {
-                '"' | '\\' => write!(f, "\\{c}")?,
-                '\n' => f.write_str("\\n")?,
-                '\r' => f.write_str("\\r")?,
-                c => write!(f, "{c}")?,
-            }
-        }
-        f.write_str("\"")
     }
 }
 

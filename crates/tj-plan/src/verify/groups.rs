@@ -1,6 +1,7 @@
 //! The rules about groups.
 
 use tj_ir::expr::Source;
+use tj_ir::text::counted;
 use tj_ir::{Dim, Expr};
 
 use super::{Finding, Rule};
@@ -69,7 +70,10 @@ pub(super) fn check(fused: &Fused) -> Vec<Finding> {
         for &id in &group.queries {
             let shape = &plan.query(id).shape;
             if shape.len() < group.outer || first.len() < group.outer {
-                findings.push(of_group(id, &format!("its group shares {} outer axes", group.outer)));
+                findings.push(of_group(
+                    id,
+                    &format!("its group shares {}", counted(group.outer, "outer axis", "outer axes")),
+                ));
             } else if shape[..group.outer] != first[..group.outer] {
                 findings.push(of_group(id, "its outer sizes differ from those of its group"));
             } else if several && group.outer == 0 && !shape.is_empty() {
@@ -77,7 +81,8 @@ pub(super) fn check(fused: &Fused) -> Vec<Finding> {
             }
         }
         if several && is_dense_contraction(plan, head) && group.outer + 1 < first.len() {
-            let what = format!("it is a dense contraction whose group shares {} outer axes", group.outer);
+            let shared = counted(group.outer, "outer axis", "outer axes");
+            let what = format!("it is a dense contraction whose group shares {shared}");
             findings.push(of_group(head, &what));
         }
         let local: Vec<bool> = group.queries.iter().map(|id| !needed_outside[id.index()]).collect();

@@ -83,6 +83,10 @@ fn types() {
     );
     check("add(f[], i[])", "q0: add on [F32, I32] works in f32 (Type)");
     check("where(b[], f[], i[])", "q0: where on [Bool, F32, I32] works in f32 (Type)");
+    check(
+        "cast<f32>(sum<row>(i0 < 2: cast<f16>(f[])))",
+        "q0: a reduction below the root (Reduction)\nq0: sum is not defined on f16 (Type)",
+    );
     check("cast<f32>(div(i[], i[]))", "q0: div on [I32, I32] works in f64 (Type)");
     broken(
         |plan| plan.inputs[0].dtype = DType::F64,
@@ -152,7 +156,7 @@ fn sizes() {
     broken(|plan| plan.symbols.push(plan.symbols[0].clone()), "N is an index, or declared twice (Size)");
     broken(
         |plan| plan.inputs[0].shape[0] = Dim::from(i64::MAX) + 1,
-        "shape [overflow] of input 0: (9223372036854775807) + 1*(1) does not fit in 64 bits (Size)",
+        "shape [overflow] of input 0: 9223372036854775807 + 1 does not fit in 64 bits (Size)",
     );
 }
 
@@ -305,7 +309,7 @@ fn groups() {
     let plain = "group outer 2: q0 group outer 1: q1 local, q2 group outer 0: q3";
     check(
         &format!("{plain} group outer 1: q4 local, q5"),
-        "q4: it is a dense contraction whose group shares 1 outer axes (Group)",
+        "q4: it is a dense contraction whose group shares 1 outer axis (Group)",
     );
 
     let mut fused =

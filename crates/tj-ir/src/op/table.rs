@@ -1,0 +1,85 @@
+//! The table of operators, one row each.
+
+use super::DTypeRule::{Bits, Choice, Float, Integer, Number, Predicate, Same};
+use super::algebra::{
+    ADD, AND, Algebra, DIV, MAX, MIN, MUL, NAN_IGNORING, NO_ALGEBRA, OR, SUB, SYMMETRIC, XOR,
+};
+use super::{DTypeRule, FillRule, Op};
+
+/// A row of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpInfo {
+    /// The operator.
+    pub op: Op,
+    /// Its name in every text.
+    pub name: &'static str,
+    /// Infix or prefix symbol, if it has one.
+    pub symbol: Option<&'static str>,
+    /// Number of arguments.
+    pub arity: usize,
+    /// Dtypes.
+    pub dtypes: DTypeRule,
+    /// Fills.
+    pub fill: FillRule,
+    /// Algebra.
+    pub algebra: Algebra,
+    /// Rough cost in additions, for decisions.
+    pub cost: u32,
+}
+
+/// Every operator but the casts, one row each.
+pub const TABLE: &[OpInfo] = &[
+    symbol(row(Op::Add, "add", 2, Same, 1, ADD), "+"),
+    symbol(row(Op::Sub, "sub", 2, Number, 1, SUB), "-"),
+    symbol(row(Op::Mul, "mul", 2, Same, 1, MUL), "*"),
+    symbol(row(Op::Div, "div", 2, Float, 4, DIV), "/"),
+    symbol(row(Op::FloorDiv, "floor_divide", 2, Integer, 8, NO_ALGEBRA), "//"),
+    symbol(row(Op::Remainder, "remainder", 2, Integer, 8, NO_ALGEBRA), "%"),
+    symbol(row(Op::Neg, "neg", 1, Number, 1, NO_ALGEBRA), "-"),
+    row(Op::Abs, "abs", 1, Number, 1, NO_ALGEBRA),
+    row(Op::Relu, "relu", 1, Number, 2, NO_ALGEBRA),
+    row(Op::Positive, "positive", 1, Predicate, 1, NO_ALGEBRA),
+    row(Op::Sqrt, "sqrt", 1, Float, 4, NO_ALGEBRA),
+    row(Op::Exp, "exp", 1, Float, 12, NO_ALGEBRA),
+    row(Op::Log, "log", 1, Float, 12, NO_ALGEBRA),
+    row(Op::Tanh, "tanh", 1, Float, 16, NO_ALGEBRA),
+    row(Op::Exp2, "exp2", 1, Float, 12, NO_ALGEBRA),
+    row(Op::Expm1, "expm1", 1, Float, 14, NO_ALGEBRA),
+    row(Op::Log1p, "log1p", 1, Float, 14, NO_ALGEBRA),
+    row(Op::Log2, "log2", 1, Float, 14, NO_ALGEBRA),
+    row(Op::Log10, "log10", 1, Float, 14, NO_ALGEBRA),
+    row(Op::Sin, "sin", 1, Float, 40, NO_ALGEBRA),
+    row(Op::Cos, "cos", 1, Float, 40, NO_ALGEBRA),
+    row(Op::Sigmoid, "sigmoid", 1, Float, 14, NO_ALGEBRA),
+    row(Op::Erf, "erf", 1, Float, 20, NO_ALGEBRA),
+    row(Op::Maximum, "maximum", 2, Same, 3, MAX),
+    row(Op::Minimum, "minimum", 2, Same, 3, MIN),
+    row(Op::Fmax, "fmax", 2, Same, 5, NAN_IGNORING),
+    row(Op::Fmin, "fmin", 2, Same, 5, NAN_IGNORING),
+    symbol(row(Op::Equal, "equal", 2, Predicate, 1, SYMMETRIC), "=="),
+    symbol(row(Op::NotEqual, "not_equal", 2, Predicate, 1, SYMMETRIC), "!="),
+    symbol(row(Op::Less, "less", 2, Predicate, 1, NO_ALGEBRA), "<"),
+    symbol(row(Op::LessEqual, "less_equal", 2, Predicate, 1, NO_ALGEBRA), "<="),
+    symbol(row(Op::Greater, "greater", 2, Predicate, 1, NO_ALGEBRA), ">"),
+    symbol(row(Op::GreaterEqual, "greater_equal", 2, Predicate, 1, NO_ALGEBRA), ">="),
+    symbol(row(Op::And, "and", 2, Bits, 1, AND), "&"),
+    symbol(row(Op::Or, "or", 2, Bits, 1, OR), "|"),
+    symbol(row(Op::Xor, "xor", 2, Bits, 1, XOR), "^"),
+    symbol(row(Op::Not, "not", 1, Bits, 1, NO_ALGEBRA), "~"),
+    OpInfo { fill: FillRule::Mask, ..row(Op::Where, "where", 3, Choice, 1, NO_ALGEBRA) },
+];
+
+pub(super) const fn row(
+    op: Op,
+    name: &'static str,
+    arity: usize,
+    dtypes: DTypeRule,
+    cost: u32,
+    algebra: Algebra,
+) -> OpInfo {
+    OpInfo { op, name, symbol: None, arity, dtypes, fill: FillRule::Apply, algebra, cost }
+}
+
+const fn symbol(info: OpInfo, symbol: &'static str) -> OpInfo {
+    OpInfo { symbol: Some(symbol), ..info }
+}
