@@ -207,6 +207,7 @@ impl<'l> Share<'l> {
 impl Ctx<'_> {
     /// The kernel of the blocks.
     pub(super) fn blocks(&mut self, nest: &Nest, long: &Long) {
+        self.set_ranges(nest.queries[0]);
         let terms = self.terms(&nest.queries);
         let index = self.plan.query(nest.queries[0]).shape.len() as u32;
         let n = self.size(&long.extent);

@@ -94,6 +94,7 @@ impl Ctx<'_> {
     /// queries; `range` is the first loop with its own bounds, if the nest splits the task range.
     pub(super) fn nest(&mut self, nest: &Nest, merged: &[Loop], range: Option<(Loop, Value, Value)>) {
         let head = nest.reductions(self.plan).first().copied().unwrap_or(nest.queries[0]);
+        self.set_ranges(head);
         let shape = &self.plan.query(head).shape;
         let mut loops: Vec<(Loop, Option<(Value, Value)>)> = match (&range, merged) {
             (Some((first, lo, hi)), _) => vec![(first.clone(), Some((*lo, *hi)))],
