@@ -1,6 +1,5 @@
 //! Dtypes without arithmetic: what can be done with them gives the same bits on every engine, and the rest is refused
 //! where it is called, before anything is compiled.
-#![expect(clippy::unwrap_used, reason = "a test stops where something is not as it should be")]
 
 use tensorjit::{At, CompiledGraph, DType, Dim, LazyTensor, Tensor, at, constant, input, number, where_};
 use tj_tests::engines::{c_engines, engines, everywhere};

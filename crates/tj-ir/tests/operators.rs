@@ -1,7 +1,6 @@
 //! Operators between lazy tensors and literals, in the forms that a user writes without naming a type. That this file
 //! compiles is half of the test.
 #![expect(clippy::unwrap_used, reason = "a test stops where something is not as it should be")]
-#![expect(clippy::op_ref, reason = "borrowed and owned operands are what is tested")]
 
 use tj_ir::trace::trace;
 use tj_ir::{Dim, Expr, ExprId, LazyTensor, Trace, input};

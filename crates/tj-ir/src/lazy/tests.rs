@@ -95,7 +95,7 @@ fn dtypes_without_arithmetic_are_moved_and_converted() {
     let cases = [
         (h.cast(DType::F32).exp().cast(DType::BF16), DType::BF16),
         (&h + x(&[2]), DType::F32),
-        (where_(&h.cast(DType::Bool), &h.transpose(), 0.5), DType::F16),
+        (where_(&h.cast(DType::Bool), h.transpose(), 0.5), DType::F16),
         (h.reshape(&[Some(4.into())]), DType::F16),
         (c.cast(DType::C128), DType::C128),
     ];
