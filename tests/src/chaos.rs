@@ -201,7 +201,7 @@ fn try_join(
 /// One thing is wrong, or at least unusual.
 fn spoil(mut grouping: Grouping, plan: &Plan, rng: &mut Rng) -> Grouping {
     let n = plan.queries.len();
-    if grouping.groups.is_empty() {
+    if n == 0 || grouping.groups.is_empty() {
         grouping.groups.push(GroupDecision { queries: vec![QueryId(n as u32)], outer: 0 });
         return grouping;
     }

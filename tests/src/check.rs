@@ -4,6 +4,7 @@ use tensorjit::{IrError, LazyTensor, Tensor};
 use tj_ir::trace::trace;
 
 use crate::data;
+use crate::donate::gives_arguments_away;
 use crate::eager::{concrete_shapes, eager};
 use crate::engines::{Call, Named, Outcome, differ, same_everywhere};
 use crate::program::{Program, Step};
@@ -24,8 +25,10 @@ pub struct Case {
 /// Inputs and bindings of one call, owned.
 #[derive(Clone, Debug)]
 pub struct Arguments {
-    inputs: Vec<(String, Tensor)>,
-    bindings: Vec<(String, i64)>,
+    /// Arguments by name.
+    pub inputs: Vec<(String, Tensor)>,
+    /// Values of sizes that no argument determines.
+    pub bindings: Vec<(String, i64)>,
 }
 
 impl Arguments {
@@ -113,6 +116,7 @@ pub fn check(case: &Case, engines: &[Named]) -> Result<Vec<Outcome>, String> {
     let calls: Vec<Call<'_>> = arguments.iter().map(Arguments::call).collect();
     let outcomes = same_everywhere(&outputs, &[], &calls, engines)?;
     writes_every_element(&outputs, &calls, &outcomes)?;
+    gives_arguments_away(&outputs, case.arguments("", &outputs)?, &outcomes)?;
     for (outcome, values) in outcomes.iter().zip(&case.values) {
         match outcome {
             Ok(_) => {

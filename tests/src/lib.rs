@@ -6,7 +6,7 @@
 //!
 //! Modules in reading order: [`program`] (programs as data), [`generate`] (a program from a seed), [`data`] (tensors
 //! from a seed), [`eager`] (each step on its own), [`engines`] (every way to run a program), [`rubbish`] (memory that
-//! must be overwritten), [`check`] (all of them agree), [`shrink`] (the smallest program that still fails), [`chaos`]
+//! must be overwritten), [`donate`] (arguments that may be overwritten), [`check`] (all of them agree), [`shrink`] (the smallest program that still fails), [`chaos`]
 //! (a scheduler that decides at random).
 
 #![forbid(unsafe_code)]
@@ -14,6 +14,7 @@
 pub mod chaos;
 pub mod check;
 pub mod data;
+pub mod donate;
 pub mod eager;
 pub mod engines;
 pub mod generate;

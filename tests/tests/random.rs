@@ -4,7 +4,9 @@ mod common;
 
 use common::programs;
 use proptest::prelude::*;
+use tensorjit::{CompileOptions, Stage, explain};
 use tj_tests::check::check_together;
+use tj_tests::donate::gives_arguments_away;
 use tj_tests::engines::{Outcome, c_compiler, c_engines, engines};
 use tj_tests::generate::generate;
 use tj_tests::shrink::{guarded, report};
@@ -43,4 +45,23 @@ proptest! {
             }
         }
     }
+}
+
+/// What the tests above compare includes temporaries in the memory of others, and outputs in that of arguments.
+#[test]
+fn programs_share_memory() {
+    let (mut shared, mut donated) = (0, 0);
+    for seed in 0..60 {
+        let case = generate(seed);
+        let outputs = case.program.outputs("").expect("generated programs are well formed");
+        for fuse in [true, false] {
+            let options = CompileOptions { fuse, ..Default::default() };
+            let text = explain(&outputs, options).expect("generated programs compile");
+            shared += usize::from(text.text(Stage::Kernel).contains(" inplace @"));
+        }
+        let Ok(outcomes) = check(&case, &[]) else { continue };
+        let arguments = case.arguments("", &outputs).expect("generated programs have arguments");
+        donated += gives_arguments_away(&outputs, arguments, &outcomes).expect("arguments may be given away");
+    }
+    assert!(shared > 20 && donated > 20, "{shared} programs share memory, {donated} arguments were taken");
 }

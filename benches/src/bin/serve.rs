@@ -40,7 +40,7 @@ fn main() -> Result<(), Failure> {
     let graph = CompiledGraph::new(&[case.output], options)?;
     let result = graph.call(&inputs)?.swap_remove(0);
     let first = start.elapsed();
-    serve(folder, first, result, || Ok(drop(graph.call(&inputs)?)))
+    serve(folder, first, result, || graph.call(&inputs).map(drop).map_err(Failure::from))
 }
 
 /// One program over many batch sizes, compilation included.

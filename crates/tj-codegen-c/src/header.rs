@@ -69,9 +69,10 @@ fn declare(out: &mut String, kernel: &Kernel) -> Result<(), CodegenError> {
             return Err(CodegenError::UnsupportedDType { kernel: kernel.name.clone(), dtype: b.dtype });
         }
         let access = match b.access {
-            Access::Read => "read",
-            Access::Write => "written",
-            Access::Scratch => "scratch, private to a call",
+            Access::Read => "read".to_owned(),
+            Access::InPlace(w) => format!("read, may be the memory of buffers[{}]", w.0),
+            Access::Write => "written".to_owned(),
+            Access::Scratch => "scratch, private to a call".to_owned(),
         };
         let (name, len) = (comment(&b.name), comment(&b.len.to_string()));
         line(format!("   buffers[{i}]: {name}, {len} x {}, {access}", b.dtype));
@@ -82,7 +83,8 @@ fn declare(out: &mut String, kernel: &Kernel) -> Result<(), CodegenError> {
     for (i, d) in kernel.params.iter().enumerate() {
         line(format!("   params[{i}]: {d}"));
     }
-    line("   No two buffers overlap. */".to_owned());
+    let shared = kernel.buffers.iter().any(|b| matches!(b.access, Access::InPlace(_)));
+    line(format!("   No {}two buffers overlap. */", if shared { "other " } else { "" }));
     line(format!("int32_t {}(const tj_args *args, int64_t task_lo, int64_t task_hi);", kernel.name));
     Ok(())
 }

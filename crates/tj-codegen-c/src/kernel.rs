@@ -7,7 +7,7 @@
 use std::fmt::Display;
 
 use tj_kernel::lanes::Shape;
-use tj_kernel::{Access, BinOp, Block, Gemm, Kernel, LoopKind, Matrix, Op, Stmt, Value, Var};
+use tj_kernel::{Access, BinOp, Block, Buf, Gemm, Kernel, LoopKind, Matrix, Op, Stmt, Value, Var};
 use tj_tensor::DType;
 
 use crate::CodegenError;
@@ -62,9 +62,10 @@ impl Ctx<'_> {
         ));
         for (i, b) in kernel.buffers.iter().enumerate() {
             let access = match b.access {
-                Access::Read => "read",
-                Access::Write => "written",
-                Access::Scratch => "scratch",
+                Access::Read => "read".to_owned(),
+                Access::InPlace(w) => format!("read in place of b{}", w.0),
+                Access::Write => "written".to_owned(),
+                Access::Scratch => "scratch".to_owned(),
             };
             let (name, len) = (comment(&b.name), comment(&b.len.to_string()));
             self.text.line(format_args!("   b{i}: {name}, {len} x {}, {access}", b.dtype));
@@ -79,13 +80,21 @@ impl Ctx<'_> {
         ));
         for (i, b) in kernel.buffers.iter().enumerate() {
             let t = self.ctype(b.dtype)?;
-            let constant = if b.access == Access::Read { "const " } else { "" };
-            self.text.line(format_args!("{constant}{t} *restrict b{i} = args->buffers[{i}];"));
+            let constant = if b.access.is_read() { "const " } else { "" };
+            let restrict = if self.may_overlap(Buf(i as u32)) { "" } else { "restrict " };
+            self.text.line(format_args!("{constant}{t} *{restrict}b{i} = args->buffers[{i}];"));
         }
         self.block(&kernel.body)?;
         self.text.line("return 0;");
         self.text.close();
         Ok(())
+    }
+
+    /// Whether a buffer may be the memory of another one.
+    fn may_overlap(&self, buffer: Buf) -> bool {
+        let mut others = self.kernel.buffers.iter();
+        matches!(self.kernel.buffers[buffer.index()].access, Access::InPlace(_))
+            || others.any(|other| other.access == Access::InPlace(buffer))
     }
 
     pub(crate) fn block(&mut self, block: &Block) -> Result<(), CodegenError> {

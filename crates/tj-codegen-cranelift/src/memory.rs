@@ -1,6 +1,7 @@
 //! Arguments, buffers and addresses.
 //!
-//! Every buffer is an alias region of its own, so that a store to one does not order loads from another. Loads from
+//! Every buffer is an alias region of its own, so that a store to one does not order loads from another; one that is
+//! read in place of a written one is in the region of that one, so that its loads stay before the stores. Loads from
 //! buffers that are never written say so (`readonly`) and may move (`can_move`): such loads are pure to Cranelift, which
 //! sinks them to their uses. Without that all loads of a body come first, and the registers run out. A load must not
 //! leave its block, though, as the element may not exist if the block does not run; so only those may move
@@ -62,12 +63,18 @@ impl Emitter<'_> {
 
     /// Takes the addresses of all buffers.
     pub(crate) fn open_buffers(&mut self) {
+        let mut regions: Vec<MemFlagsData> = Vec::new();
+        for (i, buffer) in self.kernel.buffers.iter().enumerate() {
+            let region = self.region(i, buffer.name.clone());
+            regions.push(region);
+        }
         for (i, buffer) in self.kernel.buffers.iter().enumerate() {
             let base = self.argument(layout::BUFFERS, i, self.pointer);
-            let mut flags = self.region(i, buffer.name.clone());
-            if buffer.access == Access::Read {
-                flags = flags.with_readonly();
-            }
+            let flags = match buffer.access {
+                Access::Read => regions[i].with_readonly(),
+                Access::InPlace(written) => regions[written.index()],
+                Access::Write | Access::Scratch => regions[i],
+            };
             self.buffers.push(Memory { base, flags, shift: buffer.dtype.size().trailing_zeros() });
         }
     }

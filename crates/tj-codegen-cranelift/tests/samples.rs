@@ -2,9 +2,10 @@
 
 mod common;
 
-use common::{Case, call};
+use common::{Case, call, call_in_place};
 use proptest::prelude::*;
 use tj_codegen_cranelift::{Features, Jit, Options};
+use tj_kernel::Access;
 use tj_kernel::sample::{SampleOptions, sample};
 use tj_tensor::DType;
 
@@ -41,6 +42,39 @@ fn agree(seed: u64, features: Features) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// A result in the memory of an operand has the bits of a result beside it.
+fn agree_in_place(seed: u64) -> Result<bool, TestCaseError> {
+    let dtypes = [vec![DType::F32, DType::I32], vec![DType::F64, DType::I64], vec![DType::U8, DType::Bool]];
+    let dtypes = dtypes[(seed % 3) as usize].clone();
+    let sample = sample(seed, &SampleOptions { dtypes, ..SampleOptions::default() }).in_place();
+    let shares = sample.kernel.buffers.iter().any(|b| matches!(b.access, Access::InPlace(_)));
+    if !shares || sample.tasks.is_empty() {
+        return Ok(false);
+    }
+    let (expected, _) = sample.interpret(Default::default()).expect("samples run");
+    let options = Options { features: Features::Host };
+    let jit = Jit::compile(&[&sample.kernel], &options).expect("samples are valid");
+    let entry = jit.kernels().next().expect("there is one kernel");
+    let case = Case {
+        kernel: sample.kernel.clone(),
+        buffers: sample.contents.clone(),
+        sizes: sample.sizes.clone(),
+        params: sample.params.clone(),
+        tasks: sample.tasks.clone(),
+    };
+    for found in [call(entry, &case), call_in_place(entry, &case)] {
+        let difference = sample.difference(&expected, &found);
+        prop_assert_eq!(difference, None, "seed {} in\n{}", seed, sample.kernel);
+    }
+    Ok(true)
+}
+
+#[test]
+fn many_samples_share_memory() {
+    let shared = (0..120).filter(|&seed| agree_in_place(seed).expect("the sample agrees")).count();
+    assert!(shared > 20, "{shared}");
+}
+
 /// Samples that once differed.
 #[test]
 fn known_samples_agree() {
@@ -54,6 +88,11 @@ fn known_samples_agree() {
 
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(192) })]
+
+    #[test]
+    fn samples_agree_in_place(seed: u64) {
+        agree_in_place(seed)?;
+    }
 
     #[test]
     fn samples_agree(seed: u64) {

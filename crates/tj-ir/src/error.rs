@@ -167,9 +167,15 @@ impl IrError {
 impl Cause {
     /// Why `op`, which is called `name`, does not take these dtypes.
     pub(crate) fn dtypes(name: &'static str, op: Op, dtypes: &[DType]) -> Cause {
-        let combined = if op == Op::Where { dtypes.get(1..).unwrap_or(&[]) } else { dtypes };
-        let target = if let Op::Cast(to) = op { Some(to).filter(|to| to.is_complex()) } else { None };
-        let dtype = target.or_else(|| combined.iter().copied().reduce(DType::promote));
+        let values = if op == Op::Where { dtypes.get(1..).unwrap_or(&[]) } else { dtypes };
+        let joined = values.iter().copied().reduce(DType::promote);
+        let dtype = if let Op::Cast(to) = op
+            && to.is_complex()
+        {
+            Some(to)
+        } else {
+            joined
+        };
         match (op.info().dtypes, dtype) {
             (DTypeRule::Bits | DTypeRule::Integer, _) | (_, None) => {}
             (DTypeRule::Choice, _) if dtypes.first() != Some(&DType::Bool) => {}

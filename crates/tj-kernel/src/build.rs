@@ -169,7 +169,7 @@ impl Builder {
         let op = Op::Load(buffer, index);
         match access {
             Access::Read => self.hoisted(op, dtype, self.innermost_condition()),
-            Access::Write | Access::Scratch => self.ordered(op, dtype),
+            Access::InPlace(_) | Access::Write | Access::Scratch => self.ordered(op, dtype),
         }
     }
 

@@ -75,7 +75,7 @@ pub enum KernelFault {
         /// What does not fit.
         what: String,
     },
-    /// The kernel breaks a rule of the language other than bounds.
+    /// The kernel breaks a rule of the language other than bounds and sharing.
     #[error("kernel {kernel} is malformed: {}", findings[0].what)]
     Malformed {
         /// Name of the kernel.
@@ -204,8 +204,13 @@ fn check_arguments(
         if given.dtype() != declared.dtype {
             return Err(format!("buffer {} is {}, given {}", declared.name, declared.dtype, given.dtype()));
         }
-        if declared.access != Access::Read && !given.is_writable() {
+        if !declared.access.is_read() && !given.is_writable() {
             return Err(format!("buffer {} is written, given read-only memory", declared.name));
+        }
+        if let Some(written) = given.holder()
+            && declared.access != Access::InPlace(written)
+        {
+            return Err(format!("buffer {} is not read in place of {written}", declared.name));
         }
     }
     let given: Vec<DType> = params.iter().map(|p| p.dtype()).collect();

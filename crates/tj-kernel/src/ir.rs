@@ -113,10 +113,23 @@ pub struct Buffer {
 pub enum Access {
     /// Never written while the kernel runs, by nobody: loads may be moved.
     Read,
+    /// Read, but the same memory as this written buffer in calls that want that: no load may move past a store to
+    /// it. Never stored to by its own name. [`in_place`](crate::in_place) has proved that no bit depends on it.
+    InPlace(Buf),
     /// Shared by all tasks; each element is written by at most one task, and read only by that task.
     Write,
     /// Private to the worker that runs a task; contents undefined at the start of each call.
     Scratch,
+}
+
+impl Access {
+    /// Whether nothing stores to the buffer by its own name.
+    pub fn is_read(self) -> bool {
+        match self {
+            Access::Read | Access::InPlace(_) => true,
+            Access::Write | Access::Scratch => false,
+        }
+    }
 }
 
 /// The independent tasks of a kernel.

@@ -6,7 +6,7 @@
 //!
 //! Modules in reading order: [`ir`] (the language and its meaning), [`arith`] (its operations, on bits), [`abi`] (how
 //! a compiled kernel is called), [`build`] (making kernels), [`mod@lower`] (from plans to kernels), [`mod@verify`]
-//! (rules, and bounds of accesses), `text` (printing and parsing), [`mod@interpret`] with `memory` (running them
+//! (rules, and bounds of accesses), [`in_place`] (which buffers may be one memory), `text` (printing and parsing), [`mod@interpret`] with `memory` (running them
 //! slowly), [`lanes`] (what back ends need to know to vectorise), [`mod@sample`] (random kernels for tests of back
 //! ends).
 
@@ -15,6 +15,7 @@
 pub mod abi;
 pub mod arith;
 pub mod build;
+pub mod in_place;
 pub mod interpret;
 pub mod ir;
 pub mod lanes;

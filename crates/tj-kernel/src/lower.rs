@@ -30,11 +30,13 @@ mod address;
 mod blocks;
 mod body;
 mod collapse;
+mod columns;
 mod gemm;
 mod nest;
 mod reduce;
 
 use rustc_hash::FxHashMap;
+use tj_ir::dim::Ranges;
 use tj_ir::expr::Source;
 use tj_ir::{Dim, Expr, ExprId, Tree};
 use tj_plan::{Fused, Group, Plan, QueryId};
@@ -116,6 +118,8 @@ struct Ctx<'p> {
     locals: FxHashMap<QueryId, Local>,
     /// Values of queries computed earlier in the nest being emitted.
     here: FxHashMap<QueryId, Value>,
+    /// Of the indices of the nest being emitted.
+    ranges: Ranges,
 }
 
 /// One loop: an index and how far it runs.
@@ -161,6 +165,7 @@ fn lower_group(plan: &Plan, group: &Group, name: String, share: Share<'_>) -> Lo
         index: FxHashMap::default(),
         locals: FxHashMap::default(),
         here: FxHashMap::default(),
+        ranges: Ranges::new(),
     };
     for index in zeroed {
         let zero = ctx.b.int(0);
@@ -252,6 +257,19 @@ fn cost_of(plan: &Plan, node: ExprId) -> u32 {
 }
 
 impl Ctx<'_> {
+    /// Says how far the indices of a query run.
+    fn set_ranges(&mut self, id: QueryId) {
+        self.ranges = Ranges::new();
+        for (d, extent) in self.plan.query(id).shape.iter().enumerate() {
+            self.ranges.set_extent(d as u32, extent);
+        }
+        if let Some(root) = self.plan.root_reduce(id)
+            && let Some(index) = root.index.as_index()
+        {
+            self.ranges.set_extent(index, &root.extent);
+        }
+    }
+
     /// Runs `body` inside the outer loops; the first runs over the task range.
     fn outer_loops(&mut self, loops: &[Loop], depth: usize, body: &mut dyn FnMut(&mut Self)) {
         let Some((first, rest)) = loops.split_first() else { return body(self) };

@@ -7,6 +7,8 @@ use std::fmt;
 
 use tj_tensor::{DType, Scalar};
 
+use crate::ir::Buf;
+
 /// What one buffer of a kernel refers to during a call.
 #[derive(Debug)]
 pub struct Memory<'a> {
@@ -18,6 +20,8 @@ pub struct Memory<'a> {
 enum Bytes<'a> {
     Shared(&'a [u8]),
     Unique(&'a mut [u8]),
+    /// Those of another buffer of the call.
+    Of(Buf),
 }
 
 impl<'a> Memory<'a> {
@@ -31,12 +35,27 @@ impl<'a> Memory<'a> {
         Memory { dtype, bytes: Bytes::Unique(bytes) }
     }
 
+    /// The memory of a written buffer of the same call, for one that is declared [`Access::InPlace`].
+    ///
+    /// [`Access::InPlace`]: crate::ir::Access::InPlace
+    pub fn in_place(dtype: DType, written: Buf) -> Memory<'a> {
+        Memory { dtype, bytes: Bytes::Of(written) }
+    }
+
+    /// The buffer whose memory this is, if it is in place.
+    pub(crate) fn holder(&self) -> Option<Buf> {
+        match self.bytes {
+            Bytes::Of(buffer) => Some(buffer),
+            Bytes::Shared(_) | Bytes::Unique(_) => None,
+        }
+    }
+
     /// Type of an element.
     pub fn dtype(&self) -> DType {
         self.dtype
     }
 
-    /// Number of whole elements.
+    /// Number of whole elements; none if they are those of another buffer.
     pub fn len(&self) -> usize {
         self.bytes().len() / self.dtype.size()
     }
@@ -59,7 +78,7 @@ impl<'a> Memory<'a> {
     /// Changes an element; `false` if it does not exist or may not be changed.
     pub fn set(&mut self, index: usize, bits: u64) -> bool {
         match &mut self.bytes {
-            Bytes::Shared(_) => false,
+            Bytes::Shared(_) | Bytes::Of(_) => false,
             Bytes::Unique(bytes) => set(bytes, self.dtype.size(), index, bits),
         }
     }
@@ -68,6 +87,7 @@ impl<'a> Memory<'a> {
         match &self.bytes {
             Bytes::Shared(bytes) => bytes,
             Bytes::Unique(bytes) => bytes,
+            Bytes::Of(_) => &[],
         }
     }
 }

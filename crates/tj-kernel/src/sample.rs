@@ -19,8 +19,9 @@ use std::ops::Range;
 use tj_ir::dim::{Dim, Symbol};
 use tj_tensor::{DType, Scalar};
 
+use crate::in_place;
 use crate::interpret::{Counts, KernelFault, Options, interpret_with};
-use crate::ir::{Access, Kernel};
+use crate::ir::{Access, Buf, Kernel};
 use crate::memory::{BufferContents, Memory};
 
 /// What samples may contain.
@@ -137,6 +138,25 @@ impl Sample {
             return Some(format!("{} differs in length or type", buffer.name));
         }
         None
+    }
+
+    /// The same call with buffers read in place of others as far as that is proved, each of another. Those start as
+    /// copies, so that a call with one memory for both has the results of a call with two.
+    pub fn in_place(&self) -> Sample {
+        let mut sample = self.clone();
+        let mut taken: Vec<Buf> = Vec::new();
+        for (read, written) in in_place::pairs(&self.kernel) {
+            if taken.contains(&read) || taken.contains(&written) {
+                continue;
+            }
+            taken.extend([read, written]);
+            let donor = &self.contents[read.index()];
+            let bits: Vec<u64> = (0..donor.len()).map(|i| donor.get(i)).collect();
+            let dtype = self.kernel.buffers[written.index()].dtype;
+            sample.contents[written.index()] = BufferContents::from_bits(dtype, &bits);
+            sample.kernel.buffers[read.index()].access = Access::InPlace(written);
+        }
+        sample
     }
 
     /// The value of a symbol.

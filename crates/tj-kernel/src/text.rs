@@ -34,13 +34,11 @@ pub use tj_ir::text::ParseError;
 use crate::ir::Access;
 
 impl Access {
-    /// All of them, in the order of declaration.
-    pub const ALL: [Access; 3] = [Access::Read, Access::Write, Access::Scratch];
-
-    /// The word in texts.
+    /// The word in texts; the buffer of `InPlace` follows it.
     pub fn name(self) -> &'static str {
         match self {
             Access::Read => "read",
+            Access::InPlace(_) => "inplace",
             Access::Write => "write",
             Access::Scratch => "scratch",
         }

@@ -12,11 +12,12 @@
 //! | [`Rule::Nesting`] | blocks nest at most [`MAX_NESTING`] deep, so that back ends may recurse over them |
 //! | [`Rule::Lanes`] | lanes loops do not nest and have 1 to [`MAX_LANES`] lanes; a lane variable is declared outside lanes loops, used inside loops of exactly its width, set and folded outside; folded widths are powers of two; a plain variable from outside a lanes loop is not assigned inside it; there is no `Gemm` inside |
 //! | [`Rule::Uniform`] | loop bounds and conditions inside a lanes loop are the same for all lanes |
-//! | [`Rule::Access`] | nothing stores to a `Read` buffer; the result of a `Gemm` is neither of its factors; the grid is cut at positive multiples |
+//! | [`Rule::Access`] | nothing stores to a `Read` buffer; the result of a `Gemm` is neither of its factors; the grid is cut at positive multiples; an `InPlace` buffer names a written one of its length and width |
+//! | [`Rule::InPlace`] | [`in_place`](crate::in_place) proves that an `InPlace` buffer and the one it names may be one memory |
 //! | [`Rule::Bounds`] | every access is proved inside its buffer, or has a [`BoundGuard`] |
 //!
-//! Findings are collected, not repaired; bounds are looked at once everything else holds. The interpreter asks for
-//! the same rules, bounds apart, before it runs.
+//! Findings are collected, not repaired; those that take proofs are looked at once everything else holds. The interpreter asks
+//! for the same rules, but for the last two, before it runs.
 //!
 //! # Bounds
 //!
@@ -33,7 +34,8 @@ use std::fmt;
 
 use tj_ir::dim::{Dim, DimError, Symbol};
 
-use crate::ir::Kernel;
+use crate::in_place::Accesses;
+use crate::ir::{Access, Buf, Buffer, Kernel};
 #[cfg(doc)]
 use crate::{
     arith,
@@ -61,6 +63,8 @@ pub enum Rule {
     Uniform,
     /// What may be done with a buffer.
     Access,
+    /// Reading in place of a written buffer.
+    InPlace,
     /// Indices are inside buffers.
     Bounds,
 }
@@ -156,10 +160,30 @@ pub fn verify(kernel: &Kernel) -> Result<Vec<BoundGuard>, Vec<Finding>> {
     if !findings.is_empty() {
         return Err(findings);
     }
+    let findings = check_in_place(kernel);
+    if !findings.is_empty() {
+        return Err(findings);
+    }
     bounds::check(kernel)
 }
 
-/// Checks every rule but [`Rule::Bounds`].
+/// Checks [`Rule::InPlace`].
+fn check_in_place(kernel: &Kernel) -> Vec<Finding> {
+    let marked = |(id, buffer): (usize, &Buffer)| match buffer.access {
+        Access::InPlace(written) => Some((Buf(id as u32), written)),
+        Access::Read | Access::Write | Access::Scratch => None,
+    };
+    let mut marked = kernel.buffers.iter().enumerate().filter_map(marked).peekable();
+    if marked.peek().is_none() {
+        return Vec::new();
+    }
+    let accesses = Accesses::new(kernel);
+    let unproved = marked.filter(|&(read, written)| !accesses.proves(read, written));
+    let what = |(read, written)| format!("{read} may not be read in place of {written}");
+    unproved.map(|pair| Finding::new(kernel, Rule::InPlace, what(pair))).collect()
+}
+
+/// Checks every rule but [`Rule::InPlace`] and [`Rule::Bounds`].
 pub(crate) fn check_form(kernel: &Kernel) -> Vec<Finding> {
     let mut findings = form::check(kernel);
     // Uniformity follows definitions, so it needs them to be there.

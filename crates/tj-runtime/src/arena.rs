@@ -66,6 +66,12 @@ impl Pools {
         Ok((Buffer::zeroed(bytes)?, true))
     }
 
+    /// Gives up the share of a tensor, if there is one, so that it belongs to its owner alone.
+    pub fn forget(&self, tensor: &Tensor) {
+        let mut outputs = self.outputs.lock().unwrap_or_else(PoisonError::into_inner);
+        outputs.retain(|output| !output.shares_storage_with(tensor));
+    }
+
     /// Keeps a share of an output for later calls.
     pub fn keep(&self, output: &Tensor) {
         if output.dtype() == DType::Bool || output.as_bytes().is_none_or(|bytes| bytes.len() < SMALL) {

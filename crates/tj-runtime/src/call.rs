@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 use tj_ir::shape_text;
+use tj_plan::Engine;
 use tj_tensor::Tensor;
 
 use crate::bind::input_name;
@@ -24,6 +25,18 @@ pub(crate) struct Call<'t> {
     /// Row-major copies of those inputs that are not, by position.
     copies: Vec<(usize, Tensor)>,
     copied_bytes: u64,
+    /// Inputs whose memory an output takes over, with that output.
+    pub donated: SmallVec<[(usize, usize); 4]>,
+    donated_bytes: u64,
+}
+
+/// Whether the arguments of a call are needed after it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Arguments {
+    /// They stay with the caller.
+    Kept,
+    /// The call may write to those that nobody else holds.
+    Given,
 }
 
 impl<'t> Call<'t> {
@@ -34,6 +47,7 @@ impl<'t> Call<'t> {
         max_bytes: MaxBytes,
         given: &[(&str, &'t Tensor)],
         bindings: &[(&str, i64)],
+        arguments: Arguments,
     ) -> Result<Call<'t>, Error> {
         let inputs = order(program, named, given)?;
         let values = program.binder.bind(&inputs, bindings)?;
@@ -44,13 +58,30 @@ impl<'t> Call<'t> {
         for &i in &strided {
             copied_bytes += bytes(inputs[i].shape(), inputs[i].dtype().size())?;
         }
+        let mut donated: SmallVec<[(usize, usize); 4]> = SmallVec::new();
+        let mut donated_bytes = 0;
+        if arguments == Arguments::Given && program.engine == Engine::Compiled {
+            for &(input, output) in &program.donations {
+                let taken = donated.iter().any(|&(i, k)| i == input || k == output);
+                if !taken && inputs[input].owns_buffer() {
+                    donated.push((input, output));
+                    donated_bytes += bytes(inputs[input].shape(), inputs[input].dtype().size())?;
+                }
+            }
+        }
         let held = bound.input_bytes.saturating_add(bound.output_bytes).saturating_add(bound.arena_bytes);
-        budget::check(max_bytes, held.saturating_add(copied_bytes))?;
+        budget::check(max_bytes, (held - donated_bytes).saturating_add(copied_bytes))?;
         let mut copies = Vec::new();
         for i in strided {
             copies.push((i, inputs[i].to_contiguous()?));
         }
-        Ok(Call { bound, inputs, copies, copied_bytes })
+        Ok(Call { bound, inputs, copies, copied_bytes, donated, donated_bytes })
+    }
+
+    /// The same call with other references to its inputs, which are in the order of the program.
+    pub fn with_inputs<'u>(self, inputs: SmallVec<[&'u Tensor; 8]>) -> Call<'u> {
+        let Call { bound, inputs: _, copies, copied_bytes, donated, donated_bytes } = self;
+        Call { bound, inputs, copies, copied_bytes, donated, donated_bytes }
     }
 
     /// An input, row-major.
@@ -75,12 +106,14 @@ impl<'t> Call<'t> {
             allocations,
             copied_inputs: self.copies.len() as u64,
             copied_bytes: self.copied_bytes,
+            donated_inputs: self.donated.len() as u64,
+            donated_bytes: self.donated_bytes,
         }
     }
 }
 
 /// Arguments in the order of the program's inputs.
-fn order<'t>(
+pub(crate) fn order<'t>(
     program: &'t Program,
     named: &[(String, usize)],
     given: &[(&str, &'t Tensor)],

@@ -15,6 +15,7 @@ use tj_plan::{Engine, Form, Plan, Sizes, canonicalise, debug_verify, debug_verif
 use crate::code::Code;
 use crate::error::Error;
 use crate::explain;
+use crate::in_place::share_memory;
 use crate::observe::{Clock, Observer, Stage};
 use crate::options::CompileOptions;
 use crate::program::{Program, bytes, internal, schedule};
@@ -43,10 +44,13 @@ pub(crate) fn compile(
     check_counts(&fused.plan)?;
     clock.done(Stage::Fuse, &|| explain::fused(&fused));
 
-    let kernels = match scheduler.engine() {
+    let mut kernels = match scheduler.engine() {
         Engine::InterpretPlan => Vec::new(),
         Engine::Compiled | Engine::InterpretKernel => schedule(&fused, lower(&fused)),
     };
+    if options.reuse {
+        share_memory(&mut kernels, &fused.plan);
+    }
     let guards = verify_all(&kernels)?;
     clock.done(Stage::Kernel, &|| explain::kernels(&kernels));
 

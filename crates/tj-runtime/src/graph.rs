@@ -11,13 +11,13 @@ use tj_plan::Engine;
 use tj_tensor::{Buffer, DType, Element, Tensor};
 
 use crate::arena::Pools;
-use crate::call::Call;
+use crate::call::{Arguments, Call, order};
 use crate::compile::compile;
 use crate::error::Error;
 use crate::interpret;
 use crate::observe::{Explanation, Observer, Silent};
 use crate::options::{Backend, CompileOptions, MaxBytes};
-use crate::program::{Program, bytes};
+use crate::program::{Program, bytes, internal};
 use crate::report::{Cost, RunReport, Totals};
 use crate::run::{CallMemory, run};
 
@@ -197,13 +197,40 @@ impl CompiledGraph {
     }
 
     /// Computes the outputs from inputs that the caller gives away. Their memory is free as soon as the call ends,
-    /// even if it fails.
+    /// even if it fails; where that is safe, outputs are written to it.
+    ///
+    /// ```
+    /// # use tj_ir::{Dim, input};
+    /// # use tj_runtime::{CompileOptions, CompiledGraph};
+    /// # use tj_tensor::{DType, Tensor};
+    /// let x = input("x", DType::F32, [Dim::new("N", ..)?])?;
+    /// let graph = CompiledGraph::new(&[&x * 2.0], CompileOptions::default())?;
+    /// let x = Tensor::full([1000], 1.5_f32)?;
+    /// let memory = x.data_ptr();
+    /// let y = graph.call_donating(vec![("x", x)])?;
+    /// assert_eq!(y[0].to_vec::<f32>()?, vec![3.0; 1000]);
+    /// assert_eq!(y[0].data_ptr(), memory);
+    /// assert_eq!(graph.report().donated_inputs, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// As [`CompiledGraph::call`].
     pub fn call_donating(&self, inputs: Vec<(&str, Tensor)>) -> Result<Vec<Tensor>, Error> {
-        let borrowed: Vec<(&str, &Tensor)> = inputs.iter().map(|(name, tensor)| (*name, tensor)).collect();
-        self.call(&borrowed)
+        Ok(self.execute_donating(inputs, &[])?.0)
+    }
+
+    /// As [`CompiledGraph::call_donating`], with values for sizes that no argument determines, and says what it cost.
+    ///
+    /// # Errors
+    /// As [`CompiledGraph::call_with_bindings`].
+    pub fn call_donating_reported(
+        &self,
+        bindings: &[(&str, i64)],
+        inputs: Vec<(&str, Tensor)>,
+    ) -> Result<(Vec<Tensor>, RunReport), Error> {
+        let (outputs, cost) = self.execute_donating(inputs, bindings)?;
+        Ok((outputs, cost.report(&self.program)))
     }
 
     /// Writes the outputs to memory of the caller.
@@ -216,7 +243,7 @@ impl CompiledGraph {
         inputs: &[(&str, &Tensor)],
         outputs: &mut [OutputView<'_>],
     ) -> Result<RunReport, Error> {
-        let call = self.prepare(inputs, &[])?;
+        let call = self.prepare(inputs, &[], Arguments::Kept)?;
         let plan = &self.program.fused.plan;
         if outputs.len() != call.bound.output_shapes.len() {
             let problem =
@@ -256,8 +283,9 @@ impl CompiledGraph {
         &'t self,
         inputs: &[(&str, &'t Tensor)],
         bindings: &[(&str, i64)],
+        arguments: Arguments,
     ) -> Result<Call<'t>, Error> {
-        Call::prepare(&self.program, &self.named, self.max_bytes, inputs, bindings)
+        Call::prepare(&self.program, &self.named, self.max_bytes, inputs, bindings, arguments)
     }
 
     fn execute(
@@ -265,7 +293,38 @@ impl CompiledGraph {
         inputs: &[(&str, &Tensor)],
         bindings: &[(&str, i64)],
     ) -> Result<(Vec<Tensor>, Cost), Error> {
-        let call = self.prepare(inputs, bindings)?;
+        let call = self.prepare(inputs, bindings, Arguments::Kept)?;
+        self.finish(&call, SmallVec::new())
+    }
+
+    fn execute_donating(
+        &self,
+        mut inputs: Vec<(&str, Tensor)>,
+        bindings: &[(&str, i64)],
+    ) -> Result<(Vec<Tensor>, Cost), Error> {
+        if !self.program.donations.is_empty() {
+            // What an earlier call has made is also held here, for later calls.
+            inputs.iter().for_each(|(_, tensor)| self.pools.forget(tensor));
+        }
+        let call = self.prepare(&borrowed(&inputs), bindings, Arguments::Given)?.with_inputs(SmallVec::new());
+        let mut taken: SmallVec<[(usize, Buffer); 4]> = SmallVec::new();
+        for &(input, output) in &call.donated {
+            let is_this = |name: &str| self.named.iter().any(|(known, at)| *at == input && known == name);
+            let given = inputs.iter_mut().find(|(name, _)| is_this(name));
+            let tensor = given.map(|(_, tensor)| std::mem::replace(tensor, Tensor::scalar(false)));
+            let buffer = tensor.and_then(|tensor| tensor.try_into_buffer().ok());
+            taken.push((output, buffer.ok_or_else(|| internal("donation", &"an input that others hold"))?));
+        }
+        let call = call.with_inputs(order(&self.program, &self.named, &borrowed(&inputs))?);
+        self.finish(&call, taken)
+    }
+
+    /// Runs a call; `taken` is memory for some outputs, by position.
+    fn finish(
+        &self,
+        call: &Call<'_>,
+        mut taken: SmallVec<[(usize, Buffer); 4]>,
+    ) -> Result<(Vec<Tensor>, Cost), Error> {
         if self.program.engine != Engine::Compiled {
             let outputs = interpret::run(&self.program, &call.bound, &|i| call.input(i))?;
             let cost = call.cost(0);
@@ -275,21 +334,29 @@ impl CompiledGraph {
         let plan = &self.program.fused.plan;
         let mut buffers: SmallVec<[Buffer; 4]> = SmallVec::new();
         let mut fresh = 0;
-        for (&source, shape) in plan.produces.0.iter().zip(&call.bound.output_shapes) {
+        for (position, (&source, shape)) in plan.produces.0.iter().zip(&call.bound.output_shapes).enumerate()
+        {
+            if let Some(at) = taken.iter().position(|(output, _)| *output == position) {
+                buffers.push(taken.swap_remove(at).1);
+                continue;
+            }
             let bytes = bytes(shape, plan.dtype_of(source).size())?;
             let (buffer, allocated) = self.pools.output(bytes as usize)?;
             fresh += u64::from(allocated);
             buffers.push(buffer);
         }
         let views = buffers.iter_mut().map(Buffer::as_bytes_mut).collect();
-        let mut cost = self.run(&call, views)?;
+        let mut cost = self.run(call, views)?;
         cost.allocations += fresh;
         let mut outputs = Vec::with_capacity(buffers.len());
-        for ((buffer, &source), shape) in
-            buffers.into_iter().zip(&plan.produces.0).zip(&call.bound.output_shapes)
+        for (position, ((buffer, &source), shape)) in
+            buffers.into_iter().zip(&plan.produces.0).zip(&call.bound.output_shapes).enumerate()
         {
             let output = Tensor::from_buffer(plan.dtype_of(source), shape, buffer)?;
-            self.pools.keep(&output);
+            // Memory that came from the user is aligned for its elements alone, and may be given away again.
+            if call.donated.iter().all(|&(_, taken)| taken != position) {
+                self.pools.keep(&output);
+            }
             outputs.push(output);
         }
         self.count(cost.clone());
@@ -315,6 +382,7 @@ impl CompiledGraph {
         });
         let memory = CallMemory {
             inputs: call.addresses(),
+            donated: &call.donated,
             outputs: outputs.collect(),
             arena: arena.as_bytes_mut(),
             numbers: &self.numbers,
@@ -336,6 +404,11 @@ impl CompiledGraph {
         }
         Ok(call.cost(u64::from(fresh)))
     }
+}
+
+/// References to arguments.
+fn borrowed<'a, 't>(inputs: &'t [(&'a str, Tensor)]) -> Vec<(&'a str, &'t Tensor)> {
+    inputs.iter().map(|(name, tensor)| (*name, tensor)).collect()
 }
 
 /// Every stage of the compilation of a program, as text.

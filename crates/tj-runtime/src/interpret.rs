@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 use tj_ir::Symbol;
 use tj_ir::expr::Source;
-use tj_kernel::{Binding, Memory};
+use tj_kernel::{Access, Binding, Memory};
 use tj_plan::{Engine, QueryId};
 use tj_tensor::{Buffer, Scalar, Tensor};
 
@@ -59,6 +59,14 @@ fn run_kernels<'t>(
                 Binding::Blocks(_) | Binding::Input(_) | Binding::Query(_) => {}
             }
         }
+        for (binding, buffer) in lowered.bindings.iter().zip(&lowered.kernel.buffers) {
+            if let (Binding::Query(read), Access::InPlace(written)) = (binding, buffer.access)
+                && let Binding::Query(query) = lowered.bindings[written.index()]
+            {
+                // A temporary takes over the bytes of the one that it is computed in place of.
+                queries.swap(read.index(), query.index());
+            }
+        }
         let numbers: Vec<Scalar> = lowered.numbers.iter().map(|&n| plan.numbers[n as usize]).collect();
         // Each query is one buffer of the kernel at most, so that all views can be taken at once.
         let mut views: Vec<Option<&mut Buffer>> = queries.iter_mut().map(Some).collect();
@@ -67,6 +75,10 @@ fn run_kernels<'t>(
         let mut scratch = scratch.iter_mut();
         let mut memory: Vec<Memory<'_>> = Vec::with_capacity(lowered.bindings.len());
         for (binding, buffer) in lowered.bindings.iter().zip(&lowered.kernel.buffers) {
+            if let (Binding::Query(_), Access::InPlace(written)) = (binding, buffer.access) {
+                memory.push(Memory::in_place(buffer.dtype, written));
+                continue;
+            }
             memory.push(match binding {
                 Binding::Input(i) => {
                     let bytes = input(*i as usize).as_bytes();

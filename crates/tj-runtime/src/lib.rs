@@ -22,6 +22,7 @@ mod explain;
 mod export;
 mod graph;
 mod host;
+mod in_place;
 mod interpret;
 mod observe;
 mod options;

@@ -9,13 +9,14 @@ use rustc_hash::FxHashMap;
 use tj_ir::expr::Source;
 use tj_ir::{Dim, Symbol};
 use tj_kernel::verify::BoundGuard;
-use tj_kernel::{Binding, Lowered};
+use tj_kernel::{Access, Binding, Lowered};
 use tj_memory::{BufferId, Interval, Planner, Step, lifetimes, order_for_peak};
 use tj_plan::{Engine, Fused, QueryId, Sizes};
 
 use crate::bind::{Binder, Values};
 use crate::code::Code;
 use crate::error::Error;
+use crate::in_place::shared_memory;
 use crate::options::CompileOptions;
 use crate::pool;
 
@@ -38,6 +39,8 @@ pub(crate) struct Program {
     pub kernels: Vec<Lowered>,
     /// For each kernel, where each of its buffers is.
     pub slots: Vec<Vec<Slot>>,
+    /// Inputs whose memory an output may take over, with that output.
+    pub donations: Vec<(usize, usize)>,
     /// What could not be proven about accesses.
     pub bound_guards: Vec<BoundGuard>,
     pub code: Option<Code>,
@@ -120,30 +123,14 @@ impl BoundKernel {
 /// Groups of the plan in an order that keeps the peak of temporaries low.
 pub(crate) fn schedule(fused: &Fused, kernels: Vec<Lowered>) -> Vec<Lowered> {
     let sizes = Sizes;
-    let mut produced = vec![false; fused.plan.queries.len()];
-    for source in &fused.plan.produces.0 {
-        if let Source::Def(q) = source {
-            produced[*q as usize] = true;
-        }
-    }
-    let mut bytes: Vec<u64> = fused
-        .plan
-        .query_ids()
-        .map(|id| {
-            let query = fused.plan.query(id);
-            if produced[id.index()] {
-                0
-            } else {
-                sizes.count(&query.shape) as u64 * query.dtype.size() as u64
-            }
-        })
-        .collect();
-    let n_queries = bytes.len();
-    bytes.resize(2 * n_queries, 0);
+    let produced = fused.plan.produced();
+    let n_queries = produced.len();
+    let mut bytes = vec![0; 2 * n_queries];
     for lowered in &kernels {
         for (binding, buffer) in lowered.bindings.iter().zip(&lowered.kernel.buffers) {
-            if let Binding::Blocks(q) = binding {
-                bytes[n_queries + q.index()] = sizes.count([&buffer.len]) as u64 * buffer.dtype.size() as u64;
+            let is_output = matches!(binding, Binding::Query(q) if produced[q.index()]);
+            if let Some(BufferId(id)) = shared(*binding, n_queries).filter(|_| !is_output) {
+                bytes[id as usize] = sizes.count([&buffer.len]) as u64 * buffer.dtype.size() as u64;
             }
         }
     }
@@ -168,8 +155,8 @@ fn step(lowered: &Lowered, n_queries: usize) -> Step {
     for (binding, buffer) in lowered.bindings.iter().zip(&lowered.kernel.buffers) {
         if let Some(id) = shared(*binding, n_queries) {
             match buffer.access {
-                tj_kernel::Access::Read => step.reads.push(id),
-                tj_kernel::Access::Write | tj_kernel::Access::Scratch => step.writes.push(id),
+                Access::Read | Access::InPlace(_) => step.reads.push(id),
+                Access::Write | Access::Scratch => step.writes.push(id),
             }
         }
     }
@@ -250,12 +237,14 @@ impl Program {
                 Interval::new(interval.first, interval.last, bytes)
             })
             .collect();
-        let planner = Planner::new(&maxima, &[]).map_err(|e| internal("memory plan", &e))?;
+        let (in_place, donations) = shared_memory(&kernels, &slots);
+        let planner = Planner::new(&maxima, &in_place).map_err(|e| internal("memory plan", &e))?;
         let binder = Binder::new(&plan.symbols, &plan.inputs);
         Ok(Program {
             fused,
             kernels,
             slots,
+            donations,
             bound_guards,
             code,
             engine,

@@ -33,6 +33,8 @@ pub struct RunReport {
     pub compilations: u64,
     /// Copies of arguments that were not row-major.
     pub copied_inputs: u64,
+    /// Arguments given away whose memory an output has taken over.
+    pub donated_inputs: u64,
 }
 
 /// What one call cost, short of a report: most calls are never asked for one.
@@ -42,6 +44,9 @@ pub(crate) struct Cost {
     pub allocations: u64,
     pub copied_inputs: u64,
     pub copied_bytes: u64,
+    pub donated_inputs: u64,
+    /// Bytes that are those of an input and of an output.
+    pub donated_bytes: u64,
 }
 
 impl Cost {
@@ -59,7 +64,8 @@ impl Cost {
             temporary_bytes: bound.arena_bytes,
             unreused_temporary_bytes: bound.unreused_bytes,
             output_bytes: bound.output_bytes,
-            peak_bytes: bound.input_bytes + bound.output_bytes + bound.arena_bytes + self.copied_bytes,
+            peak_bytes: bound.input_bytes + bound.output_bytes + bound.arena_bytes + self.copied_bytes
+                - self.donated_bytes,
             bound_bytes: bound.bound_bytes,
             allocations: self.allocations,
             bindings: symbols.map(|(symbol, &value)| (symbol.to_string(), value)).collect(),
@@ -67,6 +73,7 @@ impl Cost {
             calls: 1,
             compilations: 1,
             copied_inputs: self.copied_inputs,
+            donated_inputs: self.donated_inputs,
         }
     }
 }
@@ -78,6 +85,7 @@ pub(crate) struct Totals {
     kernels: u64,
     allocations: u64,
     copied_inputs: u64,
+    donated_inputs: u64,
     last: Option<Cost>,
 }
 
@@ -88,6 +96,7 @@ impl Totals {
         self.kernels += cost.kernels();
         self.allocations += cost.allocations;
         self.copied_inputs += cost.copied_inputs;
+        self.donated_inputs += cost.donated_inputs;
         self.last.replace(cost)
     }
 
@@ -100,6 +109,7 @@ impl Totals {
             calls: self.calls,
             compilations: 1,
             copied_inputs: self.copied_inputs,
+            donated_inputs: self.donated_inputs,
             ..last
         }
     }

@@ -17,6 +17,8 @@ use crate::program::{Bound, BoundKernel, Program, Slot, internal};
 pub(crate) struct CallMemory<'m> {
     /// Row-major data of each argument.
     pub inputs: SmallVec<[*const u8; 8]>,
+    /// Inputs that are in the memory of an output, whatever address `inputs` has for them.
+    pub donated: &'m [(usize, usize)],
     /// Each output, `None` for one that no kernel writes.
     pub outputs: SmallVec<[Option<&'m mut [u8]>; 4]>,
     /// At least `Bound::arena_bytes`, aligned to 64 bytes.
@@ -37,14 +39,18 @@ unsafe impl Sync for Bases {}
 
 /// Runs all kernels of a program in order.
 pub(crate) fn run(program: &Program, bound: &Bound, memory: CallMemory<'_>) -> Result<(), Error> {
-    let CallMemory { inputs, mut outputs, arena, numbers } = memory;
+    let CallMemory { mut inputs, donated, mut outputs, arena, numbers } = memory;
     debug_assert!(arena.len() as u64 >= bound.arena_bytes);
     let Some(code) = program.code.as_ref() else {
         return Err(internal("run", &"the program has no code"));
     };
     let outputs =
         outputs.iter_mut().map(|o| o.as_mut().map_or(EMPTY.0.as_ptr().cast_mut(), |o| o.as_mut_ptr()));
-    let bases = Bases { inputs, outputs: outputs.collect(), arena: arena.as_mut_ptr() };
+    let outputs: SmallVec<[*mut u8; 4]> = outputs.collect();
+    for &(input, output) in donated {
+        inputs[input] = outputs[output].cast_const();
+    }
+    let bases = Bases { inputs, outputs, arena: arena.as_mut_ptr() };
     let run = Run { program, code, bound, bases, numbers, failed: AtomicI64::new(NONE) };
     if bound.parallel {
         let stage = |kernel: &BoundKernel| Stage { pieces: kernel.pieces(), workers: kernel.workers };

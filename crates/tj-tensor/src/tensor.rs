@@ -265,6 +265,13 @@ impl Tensor {
         Arc::ptr_eq(&self.values, &other.values)
     }
 
+    /// Whether the tensor is row-major over the whole of a buffer that no other tensor shares. Then
+    /// [`Tensor::try_into_buffer`] gives exactly its elements.
+    pub fn owns_buffer(&self) -> bool {
+        let whole = self.as_bytes().is_some_and(|bytes| bytes.len() == self.values.len());
+        whole && Arc::strong_count(&self.values) == 1
+    }
+
     /// The buffer, if no other tensor shares it; else the tensor back. The whole buffer is returned, whatever part of
     /// it the tensor sees.
     #[expect(clippy::result_large_err, reason = "the tensor is what comes back; a box would allocate")]

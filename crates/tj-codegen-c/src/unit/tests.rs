@@ -1,6 +1,6 @@
 use expect_test::{Expect, expect};
 use tj_ir::dim::Dim;
-use tj_kernel::{Access, BinOp, Builder, Gemm, Grid, Kernel, LoopKind, Matrix, UnOp};
+use tj_kernel::{Access, BinOp, Buf, Buffer, Builder, Gemm, Grid, Kernel, LoopKind, Matrix, UnOp};
 use tj_tensor::{DType, Scalar};
 
 use crate::{CodegenError, emit, emit_header};
@@ -373,6 +373,23 @@ fn a_header() {
         #endif
     "##]]
     .assert_eq(ours);
+}
+
+/// Nothing is promised of two buffers that may be one memory; of the others it is.
+#[test]
+fn buffers_that_may_overlap() {
+    let mut kernel = elementwise();
+    kernel.buffers.insert(1, kernel.buffers[0].clone());
+    kernel.buffers[0].access = Access::InPlace(Buf(2));
+    kernel.buffers.push(kernel.buffers[1].clone());
+    kernel.buffers[2] = Buffer { access: Access::Write, name: "y".to_owned(), ..kernel.buffers[1].clone() };
+    let text = emit(&[&kernel]).unwrap();
+    for line in ["const f32 *b0 =", "const f32 *restrict b1 =", "f32 *b2 =", "const f32 *restrict b3 ="] {
+        assert!(text.contains(line), "{text}");
+    }
+    let header = emit_header("shared", &[&kernel]).unwrap();
+    assert!(header.contains("1000 x f32, read, may be the memory of buffers[2]\n"), "{header}");
+    assert!(header.contains("No other two buffers overlap."), "{header}");
 }
 
 #[test]

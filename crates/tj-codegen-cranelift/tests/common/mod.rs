@@ -8,7 +8,7 @@ use std::ops::Range;
 use tj_codegen_cranelift::{Features, Jit, Options};
 use tj_ir::dim::Dim;
 use tj_kernel::abi::{Args, Host, KernelFn, STATUS_OK};
-use tj_kernel::{Access, BufferContents, Builder, Grid, Kernel, LoopKind, Memory, Value, interpret};
+use tj_kernel::{Access, Buf, BufferContents, Builder, Grid, Kernel, LoopKind, Memory, Value, interpret};
 use tj_tensor::{DType, Scalar};
 
 /// A kernel with arguments.
@@ -86,6 +86,16 @@ const CANARY: u64 = 0xa5a5_a5a5_a5a5_a5a5;
 
 /// The buffers after a compiled kernel.
 pub fn call(entry: KernelFn, case: &Case) -> Vec<BufferContents> {
+    call_with(entry, case, |_| None)
+}
+
+/// The same, where buffers that are read in place of others are those.
+pub fn call_in_place(entry: KernelFn, case: &Case) -> Vec<BufferContents> {
+    let shared = |access| if let Access::InPlace(written) = access { Some(written) } else { None };
+    call_with(entry, case, shared)
+}
+
+fn call_with(entry: KernelFn, case: &Case, shared: impl Fn(Access) -> Option<Buf>) -> Vec<BufferContents> {
     let mut blocks: Vec<Vec<u64>> = Vec::new();
     for contents in &case.buffers {
         let words = contents.bytes().len().div_ceil(8);
@@ -94,7 +104,10 @@ pub fn call(entry: KernelFn, case: &Case) -> Vec<BufferContents> {
         bytes[..contents.bytes().len()].copy_from_slice(contents.bytes());
         blocks.push(block);
     }
-    let pointers: Vec<*mut c_void> = blocks.iter_mut().map(|b| b[GUARD..].as_mut_ptr().cast()).collect();
+    let own: Vec<*mut c_void> = blocks.iter_mut().map(|b| b[GUARD..].as_mut_ptr().cast()).collect();
+    let declared = case.kernel.buffers.iter().enumerate();
+    let pointers: Vec<*mut c_void> =
+        declared.map(|(i, b)| own[shared(b.access).map_or(i, Buf::index)]).collect();
     let params: Vec<u64> = case.params.iter().map(|p| p.bits() as u64).collect();
     let host = Host { gemm_f32: gemm::<f32>, gemm_f64: gemm::<f64> };
     let args =

@@ -7,7 +7,7 @@ use super::resolve::{Code, Inst, Lanes};
 use super::{Counts, KernelFault, LanesOrder, Options};
 use crate::arith;
 use crate::arith::{Binary, Ternary};
-use crate::ir::{Access, BinOp, Gemm, Kernel, Matrix, Value};
+use crate::ir::{Access, BinOp, Buf, Gemm, Kernel, Matrix, Value};
 use crate::memory::Memory;
 
 /// `k` of a `Gemm` is cut into blocks of this many terms.
@@ -26,13 +26,16 @@ pub(super) fn run(
         .zip(memory.iter())
         .map(|(buffer, memory)| match buffer.access {
             Access::Scratch => Some(vec![false; memory.len()]),
-            Access::Read | Access::Write => None,
+            Access::Read | Access::InPlace(_) | Access::Write => None,
         })
         .collect();
+    let holder = |(id, memory): (usize, &Memory<'_>)| memory.holder().map_or(id, Buf::index);
+    let holders = memory.iter().enumerate().map(holder).collect();
     let mut machine = Machine {
         options,
         kernel,
         memory,
+        holders,
         registers: code.registers.clone(),
         loops: vec![Bounds::default(); code.n_loops],
         lanes: None,
@@ -61,6 +64,8 @@ struct Machine<'a, 'm> {
     options: Options,
     kernel: &'a Kernel,
     memory: &'a mut [Memory<'m>],
+    /// Which buffer has the memory of each.
+    holders: Vec<usize>,
     registers: Vec<u64>,
     loops: Vec<Bounds>,
     lanes: Option<Lane>,
@@ -189,6 +194,7 @@ impl Machine<'_, '_> {
 
     fn load(&mut self, buffer: usize, index: i64) -> Result<u64, KernelFault> {
         self.counts.loads += 1;
+        let buffer = self.holders[buffer];
         let at = usize::try_from(index).ok();
         let Some((at, bits)) = at.and_then(|at| Some((at, self.memory[buffer].get(at)?))) else {
             return Err(self.out_of_bounds(buffer, index));

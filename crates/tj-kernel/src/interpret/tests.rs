@@ -1,6 +1,7 @@
 use tj_tensor::Scalar;
 
 use super::*;
+use crate::ir::Buf;
 use crate::memory::BufferContents;
 use crate::verify::Rule;
 
@@ -371,6 +372,23 @@ fn calls_that_do_not_fit_are_refused() {
     check(&mut [d.memory()], &[1], &one, "kernel k: buffer x is f32, given f64");
     let shared = Memory::read(DType::F32, shared.bytes());
     check(&mut [shared], &[1], &one, "kernel k: buffer x is written, given read-only memory");
+}
+
+#[test]
+fn a_buffer_is_read_in_place_only_as_declared() {
+    let run = |access: &str, written: u32| {
+        let text = format!(
+            "buffer @0 x: i32[3] {access} buffer @1 y: i32[3] write --
+             for %2 in %0..%1 {{ %3: i32 = load @0[%2] %4: i32 = add %3, %3 store @1[%2] = %4 }}"
+        );
+        let mut y = BufferContents::of(&[1i32, 2, 3]);
+        let mut memory = [Memory::in_place(DType::I32, Buf(written)), y.memory()];
+        interpret(&kernel(&text), &mut memory, &[], &[], 0..3).map(|_| y).map_err(|fault| fault.to_string())
+    };
+    assert_eq!(run("inplace @1", 1), Ok(BufferContents::of(&[2i32, 4, 6])));
+    let refused = Err("kernel k: buffer x is not read in place of @1".to_owned());
+    assert_eq!(run("read", 1), refused);
+    assert_eq!(run("inplace @1", 0), Err("kernel k: buffer x is not read in place of @0".to_owned()));
 }
 
 #[test]

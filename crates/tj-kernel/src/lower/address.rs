@@ -24,6 +24,13 @@ pub(super) fn linear(at: &[Dim], shape: &[Dim]) -> Dim {
     at.iter().zip(strides(shape)).fold(Dim::from(0), |sum, (i, stride)| sum + i * &stride)
 }
 
+/// Whether quotients or remainders of loop indices occur, whose range may be wider in a proof than in truth.
+fn has_opaque_index(dim: &Dim) -> bool {
+    let opaque = |factor: &Factor<'_>| !matches!(factor, Factor::Symbol(_)) && has_index(&Dim::from(*factor));
+    let summands = dim.summands().unwrap_or_default();
+    summands.iter().flat_map(|summand| &summand.factors).any(|(factor, _)| opaque(factor))
+}
+
 fn has_index(dim: &Dim) -> bool {
     dim.symbols().any(|symbol| symbol.as_index().is_some())
 }
@@ -93,10 +100,7 @@ impl Ctx<'_> {
             Source::Input(_) => None,
         };
         match local {
-            Some(Local::Row(buffer)) => {
-                let index = self.dim(&linear(&at[self.outer..], &shape[self.outer..]));
-                (buffer, index)
-            }
+            Some(Local::Row(buffer)) => (buffer, self.address(&at[self.outer..], &shape[self.outer..])),
             Some(Local::Panel { buffer, first }) => {
                 let row = self.dim(&at[at.len() - 2]);
                 let row = self.b.binary(BinOp::Sub, row, first);
@@ -107,9 +111,36 @@ impl Ctx<'_> {
             }
             Some(Local::Value(_)) | None => {
                 let buffer = self.source(source);
-                let index = self.dim(&linear(at, &shape));
-                (buffer, index)
+                (buffer, self.address(at, &shape))
             }
         }
+    }
+
+    /// A position in row-major order. Index maps stay inside their shapes, as plans promise; where no proof of that is
+    /// found because quotients and remainders are composed, clamps that change nothing state it.
+    fn address(&mut self, at: &[Dim], shape: &[Dim]) -> Value {
+        let mut direct = at.to_vec();
+        let mut clamped: Vec<(Value, Dim)> = Vec::new();
+        for (d, stride) in strides(shape).into_iter().enumerate() {
+            if !has_opaque_index(&at[d]) || self.is_inside(&at[d], &shape[d]) {
+                continue;
+            }
+            direct[d] = Dim::ZERO;
+            let value = self.dim(&at[d]);
+            let (zero, last) = (self.b.int(0), self.size(&(&shape[d] - 1)));
+            let low = self.b.binary(BinOp::Min, value, last);
+            clamped.push((self.b.binary(BinOp::Max, low, zero), stride));
+        }
+        let start = self.dim(&linear(&direct, shape));
+        clamped.into_iter().fold(start, |sum, (value, stride)| {
+            let stride = self.size(&stride);
+            let skipped = self.b.binary(BinOp::Mul, value, stride);
+            self.b.binary(BinOp::Add, sum, skipped)
+        })
+    }
+
+    fn is_inside(&self, at: &Dim, extent: &Dim) -> bool {
+        at.known_ge_zero_in(&self.ranges) == Some(true)
+            && (extent - 1 - at).known_ge_zero_in(&self.ranges) == Some(true)
     }
 }

@@ -16,11 +16,12 @@
 //! **Bits** are those of one kernel: the blocks are the same, and so is the order in which they fold. **Cost**: the
 //! expression that is reduced is emitted once more than without, and a second kernel runs if there are several blocks.
 
-use tj_ir::expr::{BLOCK, Source, row_lanes};
+use tj_ir::expr::{BLOCK, Source};
 use tj_ir::{Dim, Tree};
 use tj_plan::{Group, Plan, QueryId, RootReduce};
 use tj_tensor::DType;
 
+use super::columns::Sums;
 use super::nest::{Nest, nests};
 use super::{Binding, Ctx, choose_outer};
 use crate::ir::{Access, BinOp, Buf, Grid, LoopKind, Value};
@@ -63,9 +64,10 @@ pub(super) enum Share<'l> {
 /// The parts of a group, in order.
 pub(super) fn parts(plan: &Plan, group: &Group) -> Vec<Part> {
     let shape = &plan.query(group.queries[0]).shape;
+    let reduces = || group.queries.iter().any(|&id| plan.root_reduce(id).is_some());
     let column = match (&shape[..], group.outer) {
-        ([], _) => None,
-        ([columns], 1) if choose_outer(plan, group, false) == 0 => Some(columns),
+        ([], _) if reduces() => None,
+        ([columns], 1) if reduces() && choose_outer(plan, group, false) == 0 => Some(columns),
         _ => return vec![Part { group: group.clone(), long: None }],
     };
     let mut parts: Vec<(Vec<QueryId>, Option<Long>)> = Vec::new();
@@ -205,6 +207,7 @@ impl<'l> Share<'l> {
 impl Ctx<'_> {
     /// The kernel of the blocks.
     pub(super) fn blocks(&mut self, nest: &Nest, long: &Long) {
+        self.set_ranges(nest.queries[0]);
         let terms = self.terms(&nest.queries);
         let index = self.plan.query(nest.queries[0]).shape.len() as u32;
         let n = self.size(&long.extent);
@@ -228,15 +231,8 @@ impl Ctx<'_> {
                 let (first, last) = self.piece(block, BLOCK, n);
                 let (left, right) = self.cut(strip, width, columns);
                 let start = self.b.binary(BinOp::Mul, block, columns);
-                let kind = LoopKind::Lanes(row_lanes(self.plan.query(nest.queries[0]).dtype) as u32);
-                self.run_loop(kind, index - 1, left, right, |ctx| {
-                    let values = ctx.col_block(&terms, index, first, last);
-                    let column = ctx.index[&(index - 1)];
-                    let slot = ctx.b.binary(BinOp::Add, start, column);
-                    for (&buffer, value) in buffers.iter().zip(values) {
-                        ctx.b.store(buffer, slot, value);
-                    }
-                });
+                let sums = Sums { terms: &terms, column: index - 1, into: &buffers, start };
+                self.column_blocks(&sums, (left, right), (first, last));
             }
         }
         self.b.close_loop(LoopKind::Serial, task, lo, hi);

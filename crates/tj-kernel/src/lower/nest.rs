@@ -1,7 +1,7 @@
 //! Nests: which queries of a group share loops, and the loops of one nest.
 
 use tj_ir::expr::{Source, row_lanes};
-use tj_ir::{Dim, Expr, Tree};
+use tj_ir::{Dim, Expr, ExprId, Tree};
 use tj_plan::substitute::is_identity;
 use tj_plan::{Group, Plan, QueryId};
 
@@ -30,7 +30,7 @@ pub(super) fn nests(plan: &Plan, group: &Group, skip: usize) -> Vec<Nest> {
         };
         let first = nests.iter().rposition(producer).unwrap_or(0);
         let reduce = plan.root_reduce(id).map(|r| (r.tree, r.extent));
-        match nests[first..].iter_mut().rev().find(|nest| may_join(plan, nest, id, reduce.as_ref())) {
+        match nests[first..].iter_mut().rev().find(|nest| may_join(plan, nest, id, reduce.as_ref(), &reads)) {
             Some(nest) => {
                 nest.queries.push(id);
                 nest.reduce = nest.reduce.take().or(reduce);
@@ -43,7 +43,13 @@ pub(super) fn nests(plan: &Plan, group: &Group, skip: usize) -> Vec<Nest> {
 
 /// Whether a query can be computed in the loops of a nest: over the same elements, using maps of the nest where they
 /// stand and its reductions not at all.
-fn may_join(plan: &Plan, nest: &Nest, id: QueryId, reduce: Option<&(Tree, Dim)>) -> bool {
+fn may_join(
+    plan: &Plan,
+    nest: &Nest,
+    id: QueryId,
+    reduce: Option<&(Tree, Dim)>,
+    reads: &[(ExprId, Source)],
+) -> bool {
     let reductions = nest.reductions(plan);
     let alike = match (&nest.reduce, reduce) {
         (None, None) => true,
@@ -54,20 +60,21 @@ fn may_join(plan: &Plan, nest: &Nest, id: QueryId, reduce: Option<&(Tree, Dim)>)
         (Some((tree, _)), None) | (None, Some((tree, _))) => *tree == Tree::Row,
     };
     alike
-        && elements(plan, id) == elements(plan, nest.queries[0])
-        && plan.reads(id).into_iter().all(|(node, source)| match (plan.arena.node(node), source) {
-            (Expr::Read { at, .. }, Source::Def(q)) if nest.queries.contains(&QueryId(q)) => {
-                is_identity(at) && !reductions.contains(&QueryId(q))
+        && same_elements(plan, id, nest.queries[0])
+        && reads.iter().all(|(node, source)| match (plan.arena.node(*node), source) {
+            (Expr::Read { at, .. }, Source::Def(q)) if nest.queries.contains(&QueryId(*q)) => {
+                is_identity(at) && !reductions.contains(&QueryId(*q))
             }
             _ => true,
         })
 }
 
-/// What a nest runs over for a query: its elements, or those of the rows that it reduces.
-fn elements(plan: &Plan, id: QueryId) -> Vec<Dim> {
-    let mut extents = plan.query(id).shape.to_vec();
-    extents.extend(plan.root_reduce(id).filter(|root| root.tree == Tree::Row).map(|root| root.extent));
-    extents
+/// Whether two queries run over the same: their own elements, or those of the rows that they reduce.
+fn same_elements(plan: &Plan, a: QueryId, b: QueryId) -> bool {
+    let row = |id| plan.root_reduce(id).filter(|root| root.tree == Tree::Row).map(|root| root.extent);
+    let (a_row, b_row) = (row(a), row(b));
+    let (a_shape, b_shape) = (&plan.query(a).shape, &plan.query(b).shape);
+    a_shape.iter().chain(&a_row).eq(b_shape.iter().chain(&b_row))
 }
 
 impl Nest {
@@ -87,6 +94,7 @@ impl Ctx<'_> {
     /// queries; `range` is the first loop with its own bounds, if the nest splits the task range.
     pub(super) fn nest(&mut self, nest: &Nest, merged: &[Loop], range: Option<(Loop, Value, Value)>) {
         let head = nest.reductions(self.plan).first().copied().unwrap_or(nest.queries[0]);
+        self.set_ranges(head);
         let shape = &self.plan.query(head).shape;
         let mut loops: Vec<(Loop, Option<(Value, Value)>)> = match (&range, merged) {
             (Some((first, lo, hi)), _) => vec![(first.clone(), Some((*lo, *hi)))],
@@ -108,6 +116,11 @@ impl Ctx<'_> {
                     Some(bounds) => *bounds,
                     None => (ctx.b.int(0), ctx.size(&last.extent)),
                 };
+                if let Some((Tree::Col, extent)) = &nest.reduce
+                    && ctx.share.folds(Tree::Col, extent).is_none()
+                {
+                    return ctx.columns(nest, last, (lo, hi));
+                }
                 let lanes = row_lanes(ctx.plan.query(head).dtype) as u32;
                 ctx.run_loop(LoopKind::Lanes(lanes), last.index, lo, hi, |ctx| ctx.nest_body(nest, false));
             }
@@ -175,7 +188,7 @@ impl Ctx<'_> {
     }
 
     /// Puts the value of a query where it is read: into a register that later nests see, into memory, or both.
-    fn keep(&mut self, nest: &Nest, id: QueryId, value: Value, in_registers: bool) {
+    pub(super) fn keep(&mut self, nest: &Nest, id: QueryId, value: Value, in_registers: bool) {
         if in_registers {
             self.locals.insert(id, Local::Value(value));
         }

@@ -14,10 +14,10 @@ use crate::ir::{BinOp, Buf, CmpOp, LoopKind, Value, Var};
 /// One reduction of a nest.
 pub(super) struct Term {
     body: ExprId,
-    dtype: DType,
-    combine: BinOp,
-    identity: Scalar,
-    empty: Scalar,
+    pub dtype: DType,
+    pub combine: BinOp,
+    pub identity: Scalar,
+    pub empty: Scalar,
 }
 
 impl Ctx<'_> {
@@ -69,13 +69,18 @@ impl Ctx<'_> {
 
     /// Extends each accumulator by its term at the current loops.
     fn extend(&mut self, terms: &[Term], into: &[Var]) {
-        let bodies: Vec<ExprId> = terms.iter().map(|term| term.body).collect();
-        let values = self.values(&bodies);
+        let values = self.term_values(terms);
         for ((term, value), &var) in terms.iter().zip(values).zip(into) {
             let before = self.b.get(var);
             let after = self.b.binary(term.combine, before, value);
             self.b.set(var, after);
         }
+    }
+
+    /// What each term adds at the current loops.
+    pub(super) fn term_values(&mut self, terms: &[Term]) -> Vec<Value> {
+        let bodies: Vec<ExprId> = terms.iter().map(|term| term.body).collect();
+        self.values(&bodies)
     }
 
     fn accumulators(&mut self, terms: &[Term], lanes: Option<u32>) -> Vec<Var> {
@@ -93,12 +98,6 @@ impl Ctx<'_> {
     /// in the loop in lanes, also for a short row, which is then reduced from where they were stored.
     fn row(&mut self, nest: &Nest, terms: &[Term], results: &[Var], index: u32, n: Value, extent: &Dim) {
         let lanes = row_lanes(terms[0].dtype);
-        let maps = nest.maps(self.plan);
-        let long = |ctx: &mut Self| {
-            ctx.in_blocks(terms, results, n, extent, None, |ctx, lo, hi| {
-                ctx.row_block(Some(nest), terms, index, lo, hi)
-            });
-        };
         let short = |ctx: &mut Self| {
             let zero = ctx.b.int(0);
             let empty = ctx.b.compare(CmpOp::Le, n, zero);
@@ -112,16 +111,29 @@ impl Ctx<'_> {
             }
         };
         if Dim::from(lanes).known_le(extent) == Some(true) {
-            return long(self);
+            return self.in_blocks(terms, results, n, extent, None, |ctx, lo, hi| {
+                ctx.row_block(Some(nest), terms, index, lo, hi)
+            });
         }
         let width = self.b.int(lanes);
         let is_short = self.b.compare(CmpOp::Lt, n, width);
-        if maps.is_empty() {
-            self.if_else(is_short, short, long);
-        } else {
-            long(self);
-            self.if_else(is_short, short, |_| {});
+        if nest.maps(self.plan).is_empty() {
+            self.if_else(is_short, short, |ctx| {
+                ctx.in_blocks(terms, results, n, extent, None, |ctx, lo, hi| {
+                    ctx.row_block(None, terms, index, lo, hi)
+                });
+            });
+            return;
         }
+        self.in_blocks(terms, results, n, extent, None, |ctx, lo, hi| {
+            let accumulators = ctx.in_lanes(Some(nest), terms, index, lo, hi);
+            // A short row is one block.
+            ctx.if_else(is_short, short, |ctx| {
+                let values = ctx.folded(terms, &accumulators);
+                results.iter().zip(values).for_each(|(&result, value)| ctx.b.set(result, value));
+            });
+            results.iter().map(|&result| ctx.b.get(result)).collect()
+        });
     }
 
     /// One block of rows: in lanes, which fold by halves. Maps of the nest run along.
@@ -133,6 +145,18 @@ impl Ctx<'_> {
         lo: Value,
         hi: Value,
     ) -> Vec<Value> {
+        let accumulators = self.in_lanes(nest, terms, index, lo, hi);
+        self.folded(terms, &accumulators)
+    }
+
+    fn in_lanes(
+        &mut self,
+        nest: Option<&Nest>,
+        terms: &[Term],
+        index: u32,
+        lo: Value,
+        hi: Value,
+    ) -> Vec<Var> {
         let lanes = row_lanes(terms[0].dtype) as u32;
         let accumulators = self.accumulators(terms, Some(lanes));
         self.run_loop(LoopKind::Lanes(lanes), index, lo, hi, |ctx| {
@@ -142,6 +166,10 @@ impl Ctx<'_> {
             ctx.extend(terms, &accumulators);
             ctx.here.clear();
         });
+        accumulators
+    }
+
+    fn folded(&mut self, terms: &[Term], accumulators: &[Var]) -> Vec<Value> {
         accumulators.iter().zip(terms).map(|(&var, term)| self.b.fold(var, term.combine)).collect()
     }
 

@@ -5,7 +5,7 @@ use tj_tensor::DType;
 use super::{Random, SampleOptions};
 use crate::arith;
 use crate::build::Builder;
-use crate::ir::{Access, BinOp, CmpOp, Kernel, Op, UnOp, Value};
+use crate::ir::{BinOp, CmpOp, Kernel, Op, UnOp, Value};
 
 /// What expressions are made from at one place: everything in it is in scope there.
 pub(super) type Pool = Vec<Value>;
@@ -102,7 +102,7 @@ fn operation(random: &mut Random, options: &SampleOptions, b: &mut Builder, pool
 fn is_moved(kernel: &Kernel, value: Value) -> bool {
     match kernel.op(value) {
         Op::Const(_) | Op::Param(_) => true,
-        Op::Load(buffer, _) => kernel.buffers[buffer.index()].access == Access::Read,
+        Op::Load(buffer, _) => kernel.buffers[buffer.index()].access.is_read(),
         Op::Size(_)
         | Op::TaskLo
         | Op::TaskHi

@@ -101,7 +101,7 @@ impl Ctx<'_> {
     }
 
     pub fn buffer(&mut self, b: &mut Builder, dtype: DType, len: Dim, access: Access) -> Buf {
-        let name = format!("{}{}", ["x", "y", "t"][access as usize], self.n_buffers);
+        let name = format!("{}{}", &access.name()[..1], self.n_buffers);
         self.n_buffers += 1;
         b.buffer(name, dtype, len, access)
     }

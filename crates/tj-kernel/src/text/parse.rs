@@ -83,9 +83,7 @@ impl<'a> Parser<'a> {
                 let dtype = self.text.dtype()?;
                 self.text.expect("[")?;
                 let len = self.text.size_until("]", "a size and then `]`")?;
-                let access = self
-                    .text
-                    .word("read, write or scratch", |w| Access::ALL.into_iter().find(|a| a.name() == w))?;
+                let access = self.access()?;
                 buffers.push((name, dtype, len, access));
             } else if self.text.eat("size") {
                 self.position('#', sizes.len())?;
@@ -123,6 +121,14 @@ impl<'a> Parser<'a> {
             task,
             body,
         })
+    }
+
+    fn access(&mut self) -> Parsed<Access> {
+        if self.text.eat("inplace") {
+            return Ok(Access::InPlace(Buf(self.text.id('@')?)));
+        }
+        let plain = [Access::Read, Access::Write, Access::Scratch];
+        self.text.word("read, write, scratch or inplace", |w| plain.into_iter().find(|a| a.name() == w))
     }
 
     /// The extent of the grid and its `cut`. A size may name a symbol `cut`, but none that a number follows.

@@ -6,7 +6,7 @@ use std::fmt::{self, Display};
 use tj_ir::dim::{Dim, MAX_SIZE, Symbol};
 use tj_ir::text::{Quoted, is_bare};
 
-use crate::ir::{Block, Kernel, LoopKind, Matrix, Op, Stmt};
+use crate::ir::{Access, Block, Kernel, LoopKind, Matrix, Op, Stmt};
 
 impl Display for Kernel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -27,7 +27,11 @@ impl Display for Kernel {
         }
         for (id, buffer) in self.buffers.iter().enumerate() {
             let (name, access) = (Name(&buffer.name), buffer.access.name());
-            writeln!(f, "  buffer @{id} {name}: {}[{}] {access}", buffer.dtype, buffer.len)?;
+            write!(f, "  buffer @{id} {name}: {}[{}] {access}", buffer.dtype, buffer.len)?;
+            if let Access::InPlace(written) = buffer.access {
+                write!(f, " {written}")?;
+            }
+            f.write_str("\n")?;
         }
         for (id, size) in self.sizes.iter().enumerate() {
             writeln!(f, "  size #{id} = {size}")?;

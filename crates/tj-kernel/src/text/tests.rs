@@ -232,7 +232,7 @@ proptest! {
 
     #[test]
     fn print_parse_print_is_the_identity(seed: u64) {
-        let kernel = sample(seed, &SampleOptions::default()).kernel;
+        let kernel = sample(seed, &SampleOptions::default()).in_place().kernel;
         let text = kernel.to_string();
         let parsed: Kernel = text.parse().unwrap();
         prop_assert_eq!(parsed.to_string(), text);

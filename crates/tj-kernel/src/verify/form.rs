@@ -5,7 +5,7 @@ use tj_tensor::DType;
 use super::{Finding, Rule};
 use crate::arith;
 use crate::ir::{
-    Access, Block, Buf, Gemm, Kernel, LoopKind, MAX_LANES, MAX_NESTING, Matrix, Op, Stmt, Value, Var,
+    Access, Block, Buf, Buffer, Gemm, Kernel, LoopKind, MAX_LANES, MAX_NESTING, Matrix, Op, Stmt, Value, Var,
 };
 
 /// Checks every rule but uniformity and bounds.
@@ -56,6 +56,9 @@ impl Ctx<'_> {
         }
         for buffer in &kernel.buffers {
             self.kernel_type(&format!("buffer {}", buffer.name), buffer.dtype);
+            if let Access::InPlace(written) = buffer.access {
+                self.shares(buffer, written);
+            }
         }
         for (id, &dtype) in kernel.params.iter().enumerate() {
             self.kernel_type(&format!("parameter #{id}"), dtype);
@@ -81,6 +84,21 @@ impl Ctx<'_> {
         if !arith::is_kernel_type(dtype) {
             self.find(Rule::Type, format!("{what} is {dtype}, which kernels do not have"));
         }
+    }
+
+    /// Checks that a buffer that is read in place of another could be that one.
+    fn shares(&mut self, buffer: &Buffer, written: Buf) {
+        let what = match self.kernel.buffers.get(written.index()) {
+            None => return self.find(Rule::Id, format!("{written} is no buffer")),
+            Some(other) if other.access != Access::Write => "is not written",
+            Some(other) if other.len != buffer.len => "has another length",
+            Some(other) if other.dtype.size() != buffer.dtype.size() => "has elements of another width",
+            Some(_) => return,
+        };
+        self.find(
+            Rule::Access,
+            format!("buffer {} is read in place of {written}, which {what}", buffer.name),
+        );
     }
 
     fn width(&mut self, what: &str, lanes: u32) {
@@ -269,7 +287,7 @@ impl Ctx<'_> {
     }
 
     fn stored(&mut self, buffer: Buf) {
-        if self.kernel.buffers[buffer.index()].access == Access::Read {
+        if self.kernel.buffers[buffer.index()].access.is_read() {
             self.find(Rule::Access, format!("{buffer} is stored to but only read"));
         }
     }

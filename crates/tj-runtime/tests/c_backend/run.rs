@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use tj_kernel::abi::{Args, Host, KernelFn, STATUS_OK};
 use tj_kernel::sample::Sample;
-use tj_kernel::{BufferContents, Kernel, Options};
+use tj_kernel::{Access, Buf, BufferContents, Kernel, Options};
 use tj_runtime::toolchain::{CacheDir, CpuFeatures, Toolchain, ToolchainError, ToolchainOptions};
 
 /// The machine's compiler for each set of instructions; none, and a word on why, if there is no compiler. Results are
@@ -48,8 +48,12 @@ pub fn check(calls: &[Sample]) {
     for (features, toolchain) in compilers {
         let library = toolchain.compile(&text, &names).unwrap_or_else(|e| panic!("{e}"));
         for (call, expected) in calls.iter().zip(&expected) {
-            let found = run(library.kernel(&call.kernel.name).unwrap(), call);
-            if let Some(difference) = call.difference(expected, &found) {
+            let kernel = library.kernel(&call.kernel.name).unwrap();
+            let apart = run(kernel, call, |_| None);
+            let shared = |access| if let Access::InPlace(written) = access { Some(written) } else { None };
+            let together = run(kernel, call, shared);
+            let differs = |found: &Vec<BufferContents>| call.difference(expected, found);
+            if let Some(difference) = [apart, together].iter().find_map(differs) {
                 let text = tj_codegen_c::emit(&[&call.kernel]).unwrap();
                 panic!(
                     "{features:?}: {difference}\nsizes {:?}, parameters {:?}, tasks {:?}\n{}{text}",
@@ -63,7 +67,8 @@ pub fn check(calls: &[Sample]) {
 /// Memory on both sides of a buffer that no kernel may touch.
 const GUARD: usize = 128;
 
-fn run(kernel: KernelFn, call: &Sample) -> Vec<BufferContents> {
+/// Runs a kernel on copies of the memory of a call. `shared` says of which other buffer a buffer is the memory.
+fn run(kernel: KernelFn, call: &Sample, shared: impl Fn(Access) -> Option<Buf>) -> Vec<BufferContents> {
     let mut contents = call.contents.clone();
     // Aligned for the elements and for nothing larger, as user data may be.
     let mut memory: Vec<(Vec<u64>, usize)> = contents
@@ -75,8 +80,11 @@ fn run(kernel: KernelFn, call: &Sample) -> Vec<BufferContents> {
             (words, start)
         })
         .collect();
-    let buffers: Vec<*mut c_void> =
+    let own: Vec<*mut c_void> =
         memory.iter_mut().map(|(words, start)| bytes_of(words)[*start..].as_mut_ptr().cast()).collect();
+    let declared = call.kernel.buffers.iter().enumerate();
+    let buffers: Vec<*mut c_void> =
+        declared.map(|(i, b)| own[shared(b.access).map_or(i, Buf::index)]).collect();
     let params: Vec<u64> = call.params.iter().map(|p| p.bits() as u64).collect();
     let host = Host { gemm_f32, gemm_f64 };
     let args =

@@ -1,6 +1,7 @@
 //! Random kernels.
 
-use tj_kernel::sample::{SampleOptions, sample};
+use tj_kernel::Access;
+use tj_kernel::sample::{Sample, SampleOptions, sample};
 use tj_tensor::DType;
 
 use crate::run::check;
@@ -20,6 +21,24 @@ fn check_seeds(first: u64) {
             .collect();
         check(&samples);
     }
+}
+
+/// Results in the memory of operands.
+#[test]
+fn samples_agree_in_place() {
+    let dtypes = [vec![DType::F32, DType::I32], vec![DType::U8, DType::Bool]];
+    let samples = (0..60).map(|seed| {
+        let dtypes = dtypes[seed as usize % 2].clone();
+        let mut sample = sample(seed, &SampleOptions { dtypes, ..SampleOptions::default() }).in_place();
+        sample.kernel.name = format!("seed_{seed}");
+        sample
+    });
+    let shares = |sample: &Sample| {
+        sample.kernel.buffers.iter().any(|buffer| matches!(buffer.access, Access::InPlace(_)))
+    };
+    let samples: Vec<Sample> = samples.filter(shares).collect();
+    assert!(samples.len() > 10, "{}", samples.len());
+    check(&samples);
 }
 
 #[test]
