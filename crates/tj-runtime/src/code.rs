@@ -17,7 +17,10 @@ pub(crate) struct Code {
     backend: &'static str,
 }
 
-#[expect(dead_code, reason = "owners are held, not read")]
+#[cfg_attr(
+    any(feature = "cranelift", feature = "c"),
+    expect(dead_code, reason = "owners are held, not read")
+)]
 enum Owner {
     #[cfg(feature = "cranelift")]
     Jit(tj_codegen_cranelift::Jit),

@@ -1,5 +1,6 @@
 //! Compiled graphs: a program, its memory, and calls.
 
+#[cfg(feature = "cranelift")]
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
