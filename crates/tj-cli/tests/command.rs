@@ -123,3 +123,106 @@ fn mistakes_are_underlined_and_have_exit_codes() {
     assert!(String::from_utf8(output.stderr).unwrap().contains("examples/missing.npy"));
     assert_eq!(tj(&["fly"]).status.code(), Some(2));
 }
+
+/// A folder of its own for a test, which is gone afterwards.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(test: &str) -> Folder {
+        let folder = std::env::temp_dir().join(format!("tj-{test}-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        Folder(folder)
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.join(name).display().to_string()
+    }
+
+    fn file(&self, name: &str, content: &[u8]) -> String {
+        let path = self.path(name);
+        std::fs::write(&path, content).unwrap();
+        path
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// An array file of version 1.0.
+fn npy(descr: &str, shape: &str, data: &[u8]) -> Vec<u8> {
+    let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}\n");
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    bytes.extend((header.len() as u16).to_le_bytes());
+    bytes.extend(header.as_bytes());
+    bytes.extend(data);
+    bytes
+}
+
+fn check_error(arguments: &[&str], code: i32, expected: &str) {
+    let output = tj(arguments);
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {text}");
+    assert!(text.contains(expected), "{arguments:?}: {text}");
+}
+
+#[test]
+fn complex_numbers_are_pairs_in_json() {
+    let folder = Folder::new("complex");
+    for (descr, parts) in [("<c8", 4), ("<c16", 8)] {
+        let data: Vec<u8> = [1.5, -2.0, 0.0, f64::NAN]
+            .into_iter()
+            .flat_map(
+                |x| if parts == 4 { (x as f32).to_le_bytes().to_vec() } else { x.to_le_bytes().to_vec() },
+            )
+            .collect();
+        let input = format!("x={}", folder.file("c.npy", &npy(descr, "(2,)", &data)));
+        let found = json(&["run", "x", &input, "--json"]);
+        assert_eq!(found["result"]["data"], serde_json::json!([[1.5, -2.0], [0.0, "NaN"]]), "{descr}");
+    }
+}
+
+#[test]
+fn numbers_of_programs_are_those_of_python() {
+    let least = "(-9223372036854775807 - 1)";
+    for (expression, expected) in [
+        ("7 // 2", 3.0),
+        ("-7 // 2", -4.0),
+        ("7 // -2", -4.0),
+        ("-7 // -2", 3.0),
+        ("7 % -2", -1.0),
+        ("-7 % 2", 1.0),
+        ("-7 % -2", -1.0),
+        ("LEAST % -1", 0.0),
+        ("9223372036854775806 % 9223372036854775807", 9223372036854775806.0),
+        ("LEAST % 9223372036854775807", 9223372036854775806.0),
+        ("LEAST // 9223372036854775807", -2.0),
+        ("2 ** 10", 1024.0),
+        ("2 ** -1", 0.5),
+        ("(-1) ** 4294967297", -1.0),
+        ("5.5 % 2", 1.5),
+        ("-5.5 % 2", 0.5),
+        ("5 % -1.5", -1.0),
+        ("max(2, 3)", 3.0),
+    ] {
+        let expression = expression.replace("LEAST", least);
+        let found = json(&["run", "--json", "--", &expression]);
+        assert_eq!(numbers(&found["result"]), [expected], "{expression}");
+    }
+    for (expression, expected) in [
+        ("LEAST // -1", "`//` overflows 64 bits"),
+        ("-LEAST", "`-` overflows 64 bits"),
+        ("LEAST - 1", "`-` overflows 64 bits"),
+        ("2 ** 63", "`**` overflows 64 bits"),
+        ("2 ** 4294967296", "`**` overflows 64 bits"),
+        ("0 ** -1", "division by zero"),
+        ("1 // 0", "division by zero"),
+        ("1 % 0", "division by zero"),
+        ("max(2-5, axis=0)", "axis"),
+        ("min(5, axis=0)", "axis"),
+    ] {
+        check_error(&["run", "--", &expression.replace("LEAST", least)], 1, expected);
+    }
+}

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use num_complex::Complex;
 use serde_json::{Value as Json, json};
 use tensorjit::{CompiledGraph, DType, RunReport, Tensor, io};
 
@@ -150,13 +151,17 @@ fn run_json(report: &RunReport, names: &[&str], outputs: &[Tensor], sweep: Optio
 }
 
 /// A tensor as JSON: its dtype, shape and elements in row-major order. What JSON cannot write as a number is a
-/// string.
+/// string, and a complex number is a pair.
 fn tensor_json(tensor: &Tensor) -> Json {
     let number = |x: f64| serde_json::Number::from_f64(x).map_or_else(|| json!(x.to_string()), Json::Number);
     let elements: Vec<Json> = match tensor.dtype() {
         DType::Bool => tensor.to_vec::<bool>().unwrap_or_default().into_iter().map(Json::from).collect(),
         DType::F32 => {
             tensor.to_vec::<f32>().unwrap_or_default().into_iter().map(|x| number(x.into())).collect()
+        }
+        dtype if dtype.is_complex() => {
+            let wide = tensor.cast(DType::C128).and_then(|t| t.to_vec::<Complex<f64>>());
+            wide.unwrap_or_default().into_iter().map(|z| json!([number(z.re), number(z.im)])).collect()
         }
         DType::U64 => tensor.to_vec::<u64>().unwrap_or_default().into_iter().map(Json::from).collect(),
         dtype if dtype.is_int() => {

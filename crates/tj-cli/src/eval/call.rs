@@ -90,7 +90,9 @@ impl Ctx<'_> {
         let name = ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, name)| name);
         if let Some(&(known, parameters)) = FUNCTIONS.iter().find(|(known, _)| *known == name) {
             let bound = self.bind(known, parameters, receiver, args, span)?;
-            if let ("max" | "min", Some(y)) = (name, two_sizes(&bound)) {
+            // `max(N, 4)` has two operands, `max(N, axis=4)` one.
+            let positional = args.iter().all(|arg| arg.keyword.is_none());
+            if let ("max" | "min", true, Some(y)) = (name, positional, two_sizes(&bound)) {
                 let x = bound.sizes("x")?.swap_remove(0);
                 return Ok(Value::Size(if name == "max" { x.max(&y) } else { x.min(&y) }));
             }
