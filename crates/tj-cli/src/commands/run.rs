@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 
 use num_complex::Complex;
 use serde_json::{Value as Json, json};
-use tensorjit::{CompiledGraph, DType, RunReport, Tensor, io};
+use tensorjit::{CompiledGraph, DType, RunReport, Tensor};
 
+use super::save::Destination;
 use super::{Failure, Text, Work, given_sizes, print};
 use crate::args::RunArgs;
 use crate::progress::Progress;
@@ -23,28 +24,18 @@ pub(super) fn run(args: &RunArgs) -> Result<(), Failure> {
 
 fn run_once(args: &RunArgs, text: &Text, sizes: &BTreeMap<String, i64>) -> Result<(), Failure> {
     let work = Work::read(text, &args.work, sizes)?;
+    let names: Vec<&str> = work.evaluated.outputs.iter().map(|(name, _)| name.as_str()).collect();
+    let destinations = Destination::find(&args.outputs, &names)?;
     let mut progress = Progress::new(None);
     progress.say("compiling");
     let graph = CompiledGraph::observed(&work.outputs(), work.options.clone(), &mut progress)?;
     let (outputs, report) = call(&graph, &work, sizes)?;
     drop(progress);
-    let names: Vec<&str> = work.evaluated.outputs.iter().map(|(name, _)| name.as_str()).collect();
     let mut saved = vec![false; outputs.len()];
-    for file in &args.outputs {
-        let position = match &file.name {
-            None if outputs.len() == 1 => Some(0),
-            None => None,
-            Some(name) => names.iter().position(|known| known == name),
-        };
-        let Some(position) = position else {
-            let wanted = file.name.as_deref().unwrap_or("the only output");
-            return Err(Failure::wrong(format!(
-                "there is no {wanted}; the outputs are {}",
-                names.join(", ")
-            )));
-        };
-        io::write(&file.path, &outputs[position])?;
-        saved[position] = true;
+    for destination in &destinations {
+        for &at in destination.write(&names, &outputs)? {
+            saved[at] = true;
+        }
     }
     if args.report.is_some() {
         let runs = [run_json(&report, &names, &outputs, None)];
@@ -88,7 +79,10 @@ fn run_sweep(
         progress.say(format!("{} = {value}", sweep.name));
         let value = i64::try_from(value).map_err(|_| Failure::wrong(format!("size {value} is too large")))?;
         let mut sizes = sizes.clone();
-        sizes.insert(sweep.name.clone(), value);
+        if sizes.insert(sweep.name.clone(), value).is_some() {
+            let message = format!("size {} is given by both --sweep and --dim", sweep.name);
+            return Err(Failure::wrong(message));
+        }
         let work = Work::read(text, &args.work, &sizes)?;
         if !work.evaluated.sizes.iter().any(|(name, _)| *name == sweep.name) {
             return Err(Failure::wrong(format!("the program declares no size {}", sweep.name)));
