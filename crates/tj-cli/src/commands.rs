@@ -4,14 +4,17 @@
 #![expect(clippy::wildcard_enum_match_arm, reason = "whatever is not of the wanted kind is treated alike")]
 
 mod explain;
+mod given;
 mod plan_memory;
 mod run;
+mod save;
 mod show;
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write as _;
 use std::num::NonZeroUsize;
+use std::path::Path;
 use std::sync::Arc;
 
 use tensorjit::{
@@ -21,7 +24,7 @@ use tensorjit::{
 
 use crate::args::{BackendName, Cli, Command, SchedulerName, WorkArgs};
 use crate::ast::Program;
-use crate::data::load;
+use crate::data::Data;
 use crate::diagnostic::{Diagnostic, Style};
 use crate::eval::{Evaluated, Value, evaluate};
 use crate::exit::Exit;
@@ -50,7 +53,15 @@ impl From<Error> for Failure {
             Error::Internal { .. } => Exit::Bug,
             _ => Exit::Wrong,
         };
-        Failure { exit, message: format!("error: {error}\n") }
+        // The caller in Rust, which some errors name, is the evaluator here and no place that the user knows.
+        let message = match error {
+            Error::Guard { condition, values, reason, .. } => {
+                format!("{condition} does not hold: {values}; needed by {reason}")
+            }
+            Error::Program(error) => error.cause.to_string(),
+            other => other.to_string(),
+        };
+        Failure { exit, message: format!("error: {message}\n") }
     }
 }
 
@@ -103,6 +114,20 @@ fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
+/// Reads a text; where it is no UTF-8, says from which place on.
+fn read_text(path: &Path) -> Result<String, Failure> {
+    let origin = path.display();
+    let bytes = fs::read(path).map_err(|e| Failure::wrong(format!("{origin}: {e}")))?;
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        let before = String::from_utf8_lossy(&error.as_bytes()[..at]);
+        let line = before.matches('\n').count() + 1;
+        let column = before.chars().rev().take_while(|&c| c != '\n').count() + 1;
+        let byte = error.as_bytes()[at];
+        Failure::wrong(format!("{origin}:{line}:{column}: the text is not UTF-8: byte 0x{byte:02x}"))
+    })
+}
+
 /// A program and its text.
 struct Text {
     origin: String,
@@ -115,7 +140,7 @@ impl Text {
         let (origin, source, parsed) = match source {
             Source::File(path) => {
                 let origin = path.display().to_string();
-                let text = fs::read_to_string(path).map_err(|e| Failure::wrong(format!("{origin}: {e}")))?;
+                let text = read_text(path)?;
                 let parsed = parse_program(&text);
                 (origin, text, parsed)
             }
@@ -149,32 +174,22 @@ struct Work {
 impl Work {
     /// Reads a program and its data. `sizes` are values of size symbols.
     fn read(text: &Text, args: &WorkArgs, sizes: &BTreeMap<String, i64>) -> Result<Work, Failure> {
-        let declared: Vec<String> = text
-            .program
-            .stmts
-            .iter()
-            .filter_map(|stmt| match &stmt.kind {
-                crate::StmtKind::Input { name, .. } => Some(name.text.clone()),
-                crate::StmtKind::Size { .. }
-                | crate::StmtKind::Bind { .. }
-                | crate::StmtKind::Output { .. }
-                | crate::StmtKind::Einop { .. }
-                | crate::StmtKind::Result { .. } => None,
-            })
-            .collect();
+        given::check_inputs(text, args)?;
+        let declared = given::declared(text);
+        let mut data = Data::new(sizes, args.max_bytes);
         // What the program does not declare gets its type from the data; numbers stay weak.
         let mut given: BTreeMap<String, Value> = BTreeMap::new();
         let mut inputs: Vec<(String, Tensor)> = Vec::new();
         let mut found: Vec<LazyTensor> = Vec::new();
         for argument in &args.inputs {
-            if declared.contains(&argument.name) {
+            if declared.contains(&argument.name.as_str()) {
                 continue;
             }
             if let crate::values::InputData::Number(number) = &argument.data {
                 given.insert(argument.name.clone(), weak(*number, &argument.name)?);
                 continue;
             }
-            let tensor = load(&argument.name, &argument.data, None, sizes)?;
+            let tensor = data.load(&argument.name, &argument.data, None)?;
             let shape = tensor.shape().iter().map(|&extent| extent.into());
             let lazy = input(&argument.name, tensor.dtype(), shape).map_err(Error::from)?;
             given.insert(argument.name.clone(), Value::Tensor(lazy.clone()));
@@ -182,11 +197,12 @@ impl Work {
             inputs.push((argument.name.clone(), tensor));
         }
         let evaluated = text.evaluate(&given)?;
+        given::check_sizes(&evaluated, args, sizes)?;
         for argument in &args.inputs {
             let Some((_, lazy)) = evaluated.inputs.iter().find(|(name, _)| *name == argument.name) else {
                 continue;
             };
-            inputs.push((argument.name.clone(), load(&argument.name, &argument.data, Some(lazy), sizes)?));
+            inputs.push((argument.name.clone(), data.load(&argument.name, &argument.data, Some(lazy))?));
         }
         let mut options = options(args);
         options.inputs = evaluated.inputs.iter().map(|(_, lazy)| lazy.clone()).chain(found).collect();

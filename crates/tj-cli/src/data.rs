@@ -3,41 +3,112 @@
 
 use std::collections::BTreeMap;
 
-use tensorjit::{DType, Dim, LazyTensor, Scalar, Symbol, Tensor, io};
+use tensorjit::{DType, Dim, Error, LazyTensor, Scalar, Symbol, Tensor, io};
 
 use crate::commands::Failure;
-use crate::values::{Extent, InputData, Made, Number};
+use crate::values::{Extent, InputData, Made, MaxBytes, Number};
 
-/// A tensor for an input. `declared` is the input if the program declares it; `sizes` are values of size symbols.
-pub fn load(
-    name: &str,
-    data: &InputData,
-    declared: Option<&LazyTensor>,
-    sizes: &BTreeMap<String, i64>,
-) -> Result<Tensor, Failure> {
-    match data {
-        InputData::File(path) => Ok(io::read(path)?),
-        InputData::Number(number) => {
-            let dtype = declared.map(LazyTensor::dtype);
-            let value = match number {
-                Number::Bool(b) => Scalar::Bool(*b),
-                Number::Float(x) => Scalar::F64(*x),
-                Number::Int(n) => match (i64::try_from(*n), u64::try_from(*n)) {
-                    (Ok(n), _) => Scalar::I64(n),
-                    (_, Ok(n)) => Scalar::U64(n),
-                    _ => return Err(Failure::wrong(format!("input {name}: {n} does not fit in 64 bits"))),
-                },
+/// Reads and makes the inputs of one run, within its budget.
+pub struct Data<'s> {
+    /// Values of size symbols.
+    sizes: &'s BTreeMap<String, i64>,
+    /// How many bytes may be made; `None` without a limit that is known before the run.
+    allowed: Option<u64>,
+    /// How many bytes were made.
+    made: u64,
+}
+
+impl<'s> Data<'s> {
+    /// Nothing made yet.
+    pub fn new(sizes: &'s BTreeMap<String, i64>, max: MaxBytes) -> Data<'s> {
+        let allowed = match max {
+            MaxBytes::Bytes(bytes) => Some(bytes),
+            MaxBytes::Auto | MaxBytes::Unlimited => None,
+        };
+        Data { sizes, allowed, made: 0 }
+    }
+
+    /// A tensor for an input. `declared` is the input if the program declares it.
+    pub fn load(
+        &mut self,
+        name: &str,
+        data: &InputData,
+        declared: Option<&LazyTensor>,
+    ) -> Result<Tensor, Failure> {
+        match data {
+            InputData::File(path) => Ok(io::read(path)?),
+            InputData::Number(number) => {
+                let value = scalar(name, *number, declared.map(LazyTensor::dtype))?;
+                Ok(Tensor::scalar(value))
+            }
+            InputData::Random { made, .. } | InputData::Ones { made } => {
+                let (dtype, shape) = made_type(name, made.as_ref(), declared, self.sizes)?;
+                self.take(dtype, &shape)?;
+                let seed = match data {
+                    InputData::Random { seed, .. } => Some(*seed),
+                    _ => None,
+                };
+                make(dtype, &shape, seed)
+            }
+        }
+    }
+
+    /// Counts the bytes of data before they are made.
+    fn take(&mut self, dtype: DType, shape: &[usize]) -> Result<(), Failure> {
+        let count = shape.iter().fold(1_u64, |count, &extent| count.saturating_mul(extent as u64));
+        let count = if shape.contains(&0) { 0 } else { count };
+        self.made = self.made.saturating_add(count.saturating_mul(dtype.size() as u64));
+        match self.allowed {
+            Some(allowed) if self.made > allowed => Err(Error::Budget { needed: self.made, allowed }.into()),
+            Some(_) | None => Ok(()),
+        }
+    }
+}
+
+/// A number as a dtype; integers and truth values must have it exactly.
+fn scalar(name: &str, number: Number, dtype: Option<DType>) -> Result<Scalar, Failure> {
+    let integer = match number {
+        Number::Bool(b) => Some(i128::from(b)),
+        Number::Int(n) => Some(n),
+        Number::Float(x) if x.is_finite() && x.fract() == 0.0 => Some(x as i128),
+        Number::Float(_) => None,
+    };
+    if let Some(dtype) = dtype.filter(|dtype| dtype.is_bool() || dtype.is_int()) {
+        let (low, high) = range(dtype);
+        if !integer.is_some_and(|n| (low..=high).contains(&n)) {
+            let shown = match number {
+                Number::Bool(b) => b.to_string(),
+                Number::Int(n) => n.to_string(),
+                Number::Float(x) => x.to_string(),
             };
-            Ok(Tensor::scalar(dtype.map_or(value, |dtype| value.cast(dtype))))
+            let allowed = if dtype.is_bool() {
+                "True, False, 0 or 1".to_string()
+            } else {
+                format!("an integer from {low} to {high}")
+            };
+            return Err(Failure::wrong(format!("input {name}: {shown} is not {dtype}, which is {allowed}")));
         }
-        InputData::Random { seed, made } => {
-            let (dtype, shape) = made_type(name, made.as_ref(), declared, sizes)?;
-            make(dtype, &shape, Some(*seed))
-        }
-        InputData::Ones { made } => {
-            let (dtype, shape) = made_type(name, made.as_ref(), declared, sizes)?;
-            make(dtype, &shape, None)
-        }
+    }
+    let value = match (number, integer) {
+        (Number::Bool(b), _) => Scalar::Bool(b),
+        (Number::Float(x), _) if !dtype.is_some_and(DType::is_int) => Scalar::F64(x),
+        (Number::Float(x), None) => Scalar::F64(x),
+        (Number::Int(n), _) | (Number::Float(_), Some(n)) => match (i64::try_from(n), u64::try_from(n)) {
+            (Ok(n), _) => Scalar::I64(n),
+            (_, Ok(n)) => Scalar::U64(n),
+            _ => return Err(Failure::wrong(format!("input {name}: {n} does not fit in 64 bits"))),
+        },
+    };
+    Ok(dtype.map_or(value, |dtype| value.cast(dtype)))
+}
+
+/// Least and greatest value of an integer type or truth value.
+fn range(dtype: DType) -> (i128, i128) {
+    let bits = 8 * dtype.size() as u32;
+    match dtype {
+        _ if dtype.is_bool() => (0, 1),
+        _ if dtype.is_signed() => (-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
+        _ => (0, (1 << bits) - 1),
     }
 }
 
@@ -86,7 +157,9 @@ fn make(dtype: DType, shape: &[usize], seed: Option<u64>) -> Result<Tensor, Fail
     let Some(seed) = seed else { return Ok(Tensor::full(shape, Scalar::one(dtype))?) };
     let count = Tensor::zeros(DType::Bool, shape)?.count()?;
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(0x1234_5678_9ABC_DEF1) | 1;
-    let mut values: Vec<f64> = Vec::with_capacity(count);
+    let mut values: Vec<f64> = Vec::new();
+    let refused = |e| Failure::wrong(format!("{count} random numbers do not fit in memory: {e}"));
+    values.try_reserve_exact(count).map_err(refused)?;
     for _ in 0..count {
         state ^= state << 13;
         state ^= state >> 7;

@@ -211,11 +211,11 @@ impl Ctx<'_> {
         let value = self.done(arg).clone();
         match (op, value) {
             (UnaryOp::Pos, value) => Ok(value),
-            (UnaryOp::Neg, Value::Int(n)) => Ok(Value::Int(n.wrapping_neg())),
-            (UnaryOp::Neg, Value::Float(x)) => Ok(Value::Float(-x)),
-            (UnaryOp::Neg, Value::Size(d)) => Ok(Value::Size(Dim::from(0) - d)),
             (UnaryOp::Invert, Value::Bool(b)) => Ok(Value::Bool(!b)),
-            (UnaryOp::Neg, value) => checked(-value.into_tensor(self.program.span(arg))?, span),
+            (UnaryOp::Neg, value) => match value::host_neg(&value, span) {
+                Some(done) => done,
+                None => checked(-value.into_tensor(self.program.span(arg))?, span),
+            },
             (UnaryOp::Invert, value) => checked(!value.into_tensor(self.program.span(arg))?, span),
         }
     }

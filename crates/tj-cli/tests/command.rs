@@ -123,3 +123,221 @@ fn mistakes_are_underlined_and_have_exit_codes() {
     assert!(String::from_utf8(output.stderr).unwrap().contains("examples/missing.npy"));
     assert_eq!(tj(&["fly"]).status.code(), Some(2));
 }
+
+/// A folder of its own for a test, which is gone afterwards.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(test: &str) -> Folder {
+        let folder = std::env::temp_dir().join(format!("tj-{test}-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        Folder(folder)
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.join(name).display().to_string()
+    }
+
+    fn file(&self, name: &str, content: &[u8]) -> String {
+        let path = self.path(name);
+        std::fs::write(&path, content).unwrap();
+        path
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// An array file of version 1.0.
+fn npy(descr: &str, shape: &str, data: &[u8]) -> Vec<u8> {
+    let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}\n");
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    bytes.extend((header.len() as u16).to_le_bytes());
+    bytes.extend(header.as_bytes());
+    bytes.extend(data);
+    bytes
+}
+
+fn check_error(arguments: &[&str], code: i32, expected: &str) {
+    let output = tj(arguments);
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {text}");
+    assert!(text.contains(expected), "{arguments:?}: {text}");
+}
+
+#[test]
+fn complex_numbers_are_pairs_in_json() {
+    let folder = Folder::new("complex");
+    for (descr, parts) in [("<c8", 4), ("<c16", 8)] {
+        let data: Vec<u8> = [1.5, -2.0, 0.0, f64::NAN]
+            .into_iter()
+            .flat_map(
+                |x| if parts == 4 { (x as f32).to_le_bytes().to_vec() } else { x.to_le_bytes().to_vec() },
+            )
+            .collect();
+        let input = format!("x={}", folder.file("c.npy", &npy(descr, "(2,)", &data)));
+        let found = json(&["run", "x", &input, "--json"]);
+        assert_eq!(found["result"]["data"], serde_json::json!([[1.5, -2.0], [0.0, "NaN"]]), "{descr}");
+    }
+}
+
+#[test]
+fn numbers_of_programs_are_those_of_python() {
+    let least = "(-9223372036854775807 - 1)";
+    for (expression, expected) in [
+        ("7 // 2", 3.0),
+        ("-7 // 2", -4.0),
+        ("7 // -2", -4.0),
+        ("-7 // -2", 3.0),
+        ("7 % -2", -1.0),
+        ("-7 % 2", 1.0),
+        ("-7 % -2", -1.0),
+        ("LEAST % -1", 0.0),
+        ("9223372036854775806 % 9223372036854775807", 9223372036854775806.0),
+        ("LEAST % 9223372036854775807", 9223372036854775806.0),
+        ("LEAST // 9223372036854775807", -2.0),
+        ("2 ** 10", 1024.0),
+        ("2 ** -1", 0.5),
+        ("(-1) ** 4294967297", -1.0),
+        ("5.5 % 2", 1.5),
+        ("-5.5 % 2", 0.5),
+        ("5 % -1.5", -1.0),
+        ("max(2, 3)", 3.0),
+    ] {
+        let expression = expression.replace("LEAST", least);
+        let found = json(&["run", "--json", "--", &expression]);
+        assert_eq!(numbers(&found["result"]), [expected], "{expression}");
+    }
+    for (expression, expected) in [
+        ("LEAST // -1", "`//` overflows 64 bits"),
+        ("-LEAST", "`-` overflows 64 bits"),
+        ("LEAST - 1", "`-` overflows 64 bits"),
+        ("2 ** 63", "`**` overflows 64 bits"),
+        ("2 ** 4294967296", "`**` overflows 64 bits"),
+        ("0 ** -1", "division by zero"),
+        ("1 // 0", "division by zero"),
+        ("1 % 0", "division by zero"),
+        ("max(2-5, axis=0)", "axis"),
+        ("min(5, axis=0)", "axis"),
+    ] {
+        check_error(&["run", "--", &expression.replace("LEAST", least)], 1, expected);
+    }
+}
+
+#[test]
+fn what_the_program_does_not_take_is_refused() {
+    let folder = Folder::new("given");
+    let program = folder.file(
+        "p.tj",
+        b"size N in 0..=8\nsize M in 0..=4\ninput x: f32[N]\ninput i: i8[]\ninput u: u8[]\ninput b: bool[]\n\
+          output y = x * i\noutput z = u\noutput w = b\n",
+    );
+    let fit = ["x=ones", "--dim=N=2", "i=-128", "u=255", "b=1"];
+    let with = |more: &[&'static str]| {
+        let replaced = |given: &&str| given.starts_with("--") || more.iter().all(|m| m[..2] != given[..2]);
+        let kept = fit.into_iter().filter(replaced);
+        ["run", program.as_str()]
+            .into_iter()
+            .chain(kept)
+            .chain(more.iter().copied())
+            .map(str::to_string)
+            .collect()
+    };
+    let run = |arguments: Vec<String>| tj(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
+    assert!(stdout(&run(with(&[]))).contains("y = "));
+    for (more, code, expected) in [
+        (&["i=300"][..], 1, "input i: 300 is not i8, which is an integer from -128 to 127"),
+        (&["i=1.7"], 1, "input i: 1.7 is not i8"),
+        (&["i=nan"], 1, "input i: NaN is not i8"),
+        (&["u=-1"], 1, "input u: -1 is not u8"),
+        (&["b=7"], 1, "input b: 7 is not bool"),
+        (&["q=7"], 1, "the program has no input q; its inputs are x, i, u, b"),
+        (&["N=7"], 1, "N is a size, not an input; give it by --dim N=7"),
+        (&["i=1", "i=2"], 1, "input i is given twice"),
+        (&["--dim", "Q=9"], 1, "the program has no size Q; its sizes are N, M"),
+        (&["--dim", "M=99"], 1, "size M is 99 (given), but its bounds are 0..=4"),
+        (&["--sweep", "N=1,2"], 1, "size N is given by both --sweep and --dim"),
+        (&["--max-bytes", "7B"], 3, "the call needs 8 bytes, but 7 are allowed"),
+    ] {
+        let output = run(with(more));
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(code), "{more:?}: {text}");
+        assert!(text.contains(expected), "{more:?}: {text}");
+    }
+    stdout(&tj(&["run", "x + 1", "x=rand:1:f32:K", "--dim", "K=3"]));
+    check_error(&["run", "x", "x=1", "y=examples/x.npy"], 1, "no input y; its inputs are x");
+    check_error(&["run", "x", "x=rand:1:f32:99999999999", "--max-bytes", "1MB"], 3, "1000000 are allowed");
+}
+
+#[test]
+fn outputs_are_checked_before_the_run_and_archives_are_written() {
+    let folder = Folder::new("outputs");
+    let program = folder.file("p.tj", b"input x: f32[3]\noutput y = x\noutput z = x + 1\n");
+    let to = |name: &str| folder.path(name);
+    for (files, expected) in [
+        (vec![format!("q={}", to("a.npy"))], "no output q; its outputs are y, z"),
+        (vec![to("a.npy")], "the program has several outputs: y, z;"),
+        (vec![format!("y={}", to("a.txt"))], "the name must end in one of these"),
+        (vec![format!("y={}", to("a"))], "the name must end in one of these"),
+        (vec![format!("y={}", to("a.npy")), format!("z={}", to("./a.npy"))], "two outputs go to"),
+    ] {
+        let mut arguments = vec!["run", &program, "x=ones"];
+        files.iter().for_each(|file| arguments.extend(["-o", file]));
+        check_error(&arguments, 1, expected);
+    }
+    let (all, one) = (to("all.npz"), format!("z={}", to("one.npz")));
+    stdout(&tj(&["run", &program, "x=ones", "-o", &all, "-o", &one]));
+    assert_eq!(stdout(&tj(&["info", &all])).lines().count(), 2);
+    assert!(stdout(&tj(&["info", &to("one.npz")])).starts_with("z: f32[3]"));
+    assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 3);
+}
+
+#[test]
+fn a_build_overwrites_neither_its_program_nor_itself() {
+    let folder = Folder::new("build");
+    let text = b"input x: f32[3]\noutput y = x\n";
+    let program = folder.file("p.tj", text);
+    let to = |name: &str| folder.path(name);
+    for (output, header, expected) in [
+        (to("p.tj"), None, "the object file would overwrite the program"),
+        (to("./p.tj"), None, "the object file would overwrite the program"),
+        (to("p.o"), Some(to("p.tj")), "the header would overwrite the program"),
+        (to("p.h"), None, "the header would overwrite the object file"),
+        (to("p.o"), Some(to("./p.o")), "the header would overwrite the object file"),
+        (to("p.so"), None, "then `cc -shared -o"),
+        (to("p.a"), None, "then `ar rcs"),
+    ] {
+        let mut arguments = vec!["build", &program, "-o", &output];
+        arguments.extend(header.iter().flat_map(|header| ["--header", header]));
+        check_error(&arguments, 1, expected);
+        assert_eq!(std::fs::read(&program).unwrap(), text);
+        assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 1);
+    }
+}
+
+#[test]
+fn messages_name_places_that_the_user_knows() {
+    let folder = Folder::new("messages");
+    let guard = folder.file("g.tj", b"size N\ninput x: f32[N]\noutput y = x.reshape((2, N // 2))\n");
+    let output = tj(&["run", &guard, "x=ones", "--dim", "N=5"]);
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert!(text.ends_with("needed by reshape of [N] to [2, floordiv(N, 2)]\n"), "{text}");
+    let latin = folder.file("l.tj", b"input x: f32[3]\n# caf\xe9\noutput x\n");
+    check_error(&["check", &latin], 1, "l.tj:2:6: the text is not UTF-8: byte 0xe9");
+    let start = folder.file("s.npy", b"\x93NUMPY");
+    check_error(&["info", &start], 1, "found the beginning of one, cut off after 6 bytes");
+    let output = tj(&["run", "x.T()", "x=1"]);
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert!(text.contains("write `.T` without parentheses") && !text.contains("did you mean"), "{text}");
+}
+
+#[cfg(unix)]
+#[test]
+fn only_regular_files_are_read() {
+    check_error(&["info", "/dev/zero"], 1, "/dev/zero: cannot read: not a regular file");
+    check_error(&["run", "x", "x=/dev/zero"], 1, "/dev/zero: cannot read: not a regular file");
+    check_error(&["info", "/"], 1, "/: cannot read: is a directory");
+}

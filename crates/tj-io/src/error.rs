@@ -191,6 +191,9 @@ fn describe(found: &[u8]) -> String {
     match found {
         [] => "an empty file".to_owned(),
         [b'P', b'K', ..] => "a zip archive (.npz holds several arrays; read it as one)".to_owned(),
+        [0x93, b'N', b'U', b'M', b'P', b'Y', ..] if found.len() < 8 => {
+            format!("the beginning of one, cut off after {} bytes", found.len())
+        }
         [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => "a single .npy array".to_owned(),
         _ => format!("\"{}\"", found.escape_ascii()),
     }

@@ -1,7 +1,7 @@
 //! Opening for reading, and publishing what was written all at once.
 
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Cursor, Read, Seek, Write};
+use std::io::{self, BufWriter, Read, Seek, Write};
 use std::path::Path;
 
 use crate::IoError;
@@ -12,20 +12,23 @@ pub(crate) trait ReadSeek: Read + Seek + Send {}
 
 impl<T: Read + Seek + Send> ReadSeek for T {}
 
-/// A file and its length. What has no length, a pipe, is read into memory first.
+/// A file and its length. What is no regular file has no length and may never end, or never begin, so it is refused
+/// before it is opened.
 pub(crate) fn open(place: &Place) -> Result<(Box<dyn ReadSeek>, u64), IoError> {
-    let mut file = File::open(&place.file).map_err(place.system("open"))?;
+    let regular = |metadata: &fs::Metadata| {
+        if metadata.is_dir() {
+            return Err(place.system("read")(io::Error::from(io::ErrorKind::IsADirectory)));
+        }
+        if !metadata.is_file() {
+            return Err(place.system("read")(io::Error::other("not a regular file")));
+        }
+        Ok(())
+    };
+    regular(&fs::metadata(&place.file).map_err(place.system("open"))?)?;
+    let file = File::open(&place.file).map_err(place.system("open"))?;
     let metadata = file.metadata().map_err(place.system("open"))?;
-    if metadata.is_dir() {
-        return Err(place.system("read")(io::Error::from(io::ErrorKind::IsADirectory)));
-    }
-    if metadata.is_file() {
-        return Ok((Box::new(file), metadata.len()));
-    }
-    let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes).map_err(place.system("read"))?;
-    let len = bytes.len() as u64;
-    Ok((Box::new(Cursor::new(bytes)), len))
+    regular(&metadata)?;
+    Ok((Box::new(file), metadata.len()))
 }
 
 /// Lets `write` produce a file next to `path`, then renames it, so that readers see the old file or the whole new

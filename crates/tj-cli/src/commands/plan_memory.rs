@@ -1,12 +1,11 @@
 //! `tj plan-memory`.
 
-use std::fs;
 use std::time::Duration;
 
 use serde_json::json;
 use tensorjit::memory::{self, parse_csv, to_csv};
 
-use super::{Failure, print};
+use super::{Failure, print, read_text};
 use crate::args::{Effort, PlanMemoryArgs};
 use crate::exit::Exit;
 use crate::progress::Progress;
@@ -17,7 +16,7 @@ const MAX_SEARCH: Duration = Duration::from_secs(60);
 pub(super) fn plan_memory(args: &PlanMemoryArgs) -> Result<(), Failure> {
     let name = args.file.display().to_string();
     let wrong = |e: &dyn std::fmt::Display| Failure::wrong(format!("{name}: {e}"));
-    let text = fs::read_to_string(&args.file).map_err(|e| wrong(&e))?;
+    let text = read_text(&args.file)?;
     let mut problem = parse_csv(&text).map_err(|e| wrong(&e))?;
     let effort = match args.effort {
         Effort::Bind => memory::Effort::Bind,

@@ -3,9 +3,11 @@
 
 use std::collections::BTreeMap;
 
+use num_complex::Complex;
 use serde_json::{Value as Json, json};
-use tensorjit::{CompiledGraph, DType, RunReport, Tensor, io};
+use tensorjit::{CompiledGraph, DType, RunReport, Tensor};
 
+use super::save::Destination;
 use super::{Failure, Text, Work, given_sizes, print};
 use crate::args::RunArgs;
 use crate::progress::Progress;
@@ -22,28 +24,18 @@ pub(super) fn run(args: &RunArgs) -> Result<(), Failure> {
 
 fn run_once(args: &RunArgs, text: &Text, sizes: &BTreeMap<String, i64>) -> Result<(), Failure> {
     let work = Work::read(text, &args.work, sizes)?;
+    let names: Vec<&str> = work.evaluated.outputs.iter().map(|(name, _)| name.as_str()).collect();
+    let destinations = Destination::find(&args.outputs, &names)?;
     let mut progress = Progress::new(None);
     progress.say("compiling");
     let graph = CompiledGraph::observed(&work.outputs(), work.options.clone(), &mut progress)?;
     let (outputs, report) = call(&graph, &work, sizes)?;
     drop(progress);
-    let names: Vec<&str> = work.evaluated.outputs.iter().map(|(name, _)| name.as_str()).collect();
     let mut saved = vec![false; outputs.len()];
-    for file in &args.outputs {
-        let position = match &file.name {
-            None if outputs.len() == 1 => Some(0),
-            None => None,
-            Some(name) => names.iter().position(|known| known == name),
-        };
-        let Some(position) = position else {
-            let wanted = file.name.as_deref().unwrap_or("the only output");
-            return Err(Failure::wrong(format!(
-                "there is no {wanted}; the outputs are {}",
-                names.join(", ")
-            )));
-        };
-        io::write(&file.path, &outputs[position])?;
-        saved[position] = true;
+    for destination in &destinations {
+        for &at in destination.write(&names, &outputs)? {
+            saved[at] = true;
+        }
     }
     if args.report.is_some() {
         let runs = [run_json(&report, &names, &outputs, None)];
@@ -87,7 +79,10 @@ fn run_sweep(
         progress.say(format!("{} = {value}", sweep.name));
         let value = i64::try_from(value).map_err(|_| Failure::wrong(format!("size {value} is too large")))?;
         let mut sizes = sizes.clone();
-        sizes.insert(sweep.name.clone(), value);
+        if sizes.insert(sweep.name.clone(), value).is_some() {
+            let message = format!("size {} is given by both --sweep and --dim", sweep.name);
+            return Err(Failure::wrong(message));
+        }
         let work = Work::read(text, &args.work, &sizes)?;
         if !work.evaluated.sizes.iter().any(|(name, _)| *name == sweep.name) {
             return Err(Failure::wrong(format!("the program declares no size {}", sweep.name)));
@@ -150,13 +145,17 @@ fn run_json(report: &RunReport, names: &[&str], outputs: &[Tensor], sweep: Optio
 }
 
 /// A tensor as JSON: its dtype, shape and elements in row-major order. What JSON cannot write as a number is a
-/// string.
+/// string, and a complex number is a pair.
 fn tensor_json(tensor: &Tensor) -> Json {
     let number = |x: f64| serde_json::Number::from_f64(x).map_or_else(|| json!(x.to_string()), Json::Number);
     let elements: Vec<Json> = match tensor.dtype() {
         DType::Bool => tensor.to_vec::<bool>().unwrap_or_default().into_iter().map(Json::from).collect(),
         DType::F32 => {
             tensor.to_vec::<f32>().unwrap_or_default().into_iter().map(|x| number(x.into())).collect()
+        }
+        dtype if dtype.is_complex() => {
+            let wide = tensor.cast(DType::C128).and_then(|t| t.to_vec::<Complex<f64>>());
+            wide.unwrap_or_default().into_iter().map(|z| json!([number(z.re), number(z.im)])).collect()
         }
         DType::U64 => tensor.to_vec::<u64>().unwrap_or_default().into_iter().map(Json::from).collect(),
         dtype if dtype.is_int() => {

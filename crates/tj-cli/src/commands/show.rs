@@ -2,11 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::path::Path;
 
 use tensorjit::{CompileOptions, CompiledGraph, Stage, io};
 
+use super::save::same_file;
 use super::{Failure, Text, print};
 use crate::args::{BuildArgs, CheckArgs, InfoArgs};
+use crate::values::Source;
 
 /// Types, sizes and guards of a program.
 pub(super) fn check(args: &CheckArgs) -> Result<(), Failure> {
@@ -38,6 +41,8 @@ pub(super) fn check(args: &CheckArgs) -> Result<(), Failure> {
 
 /// An object file and a header for programs in other languages.
 pub(super) fn build(args: &BuildArgs) -> Result<(), Failure> {
+    let header = args.header.clone().unwrap_or_else(|| args.output.with_extension("h"));
+    check_files(args, &header)?;
     let text = Text::read(&args.program)?;
     let evaluated = text.evaluate(&BTreeMap::new())?;
     let outputs: Vec<_> = evaluated.outputs.iter().map(|(_, lazy)| lazy.clone()).collect();
@@ -46,9 +51,39 @@ pub(super) fn build(args: &BuildArgs) -> Result<(), Failure> {
         ..CompileOptions::default()
     };
     let graph = CompiledGraph::new(&outputs, options)?;
-    let header = args.header.clone().unwrap_or_else(|| args.output.with_extension("h"));
     let names: Vec<&str> = evaluated.outputs.iter().map(|(name, _)| name.as_str()).collect();
     graph.export_object(&args.output, &header, &names)?;
+    Ok(())
+}
+
+/// Refuses files that would overwrite each other or the program, and names that promise another format.
+fn check_files(args: &BuildArgs, header: &Path) -> Result<(), Failure> {
+    let output = &args.output;
+    let shown = output.display();
+    if let Some("so" | "dylib" | "dll" | "a") = output.extension().and_then(|extension| extension.to_str()) {
+        let object = output.with_extension("o");
+        let object = object.display();
+        let link = match output.extension().and_then(|extension| extension.to_str()) {
+            Some("a") => format!("ar rcs {shown} {object}"),
+            _ => format!("cc -shared -o {shown} {object} -lm"),
+        };
+        let message =
+            format!("{shown}: an object file is written, not a library; use -o {object}, then `{link}`");
+        return Err(Failure::wrong(message));
+    }
+    if same_file(output, header) {
+        let message =
+            format!("{shown}: the header would overwrite the object file; give it a name by --header");
+        return Err(Failure::wrong(message));
+    }
+    if let Source::File(program) = &args.program {
+        for (what, path) in [("object file", output.as_path()), ("header", header)] {
+            if same_file(program, path) {
+                let message = format!("{}: the {what} would overwrite the program", path.display());
+                return Err(Failure::wrong(message));
+            }
+        }
+    }
     Ok(())
 }
 

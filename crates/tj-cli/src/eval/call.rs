@@ -90,7 +90,9 @@ impl Ctx<'_> {
         let name = ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, name)| name);
         if let Some(&(known, parameters)) = FUNCTIONS.iter().find(|(known, _)| *known == name) {
             let bound = self.bind(known, parameters, receiver, args, span)?;
-            if let ("max" | "min", Some(y)) = (name, two_sizes(&bound)) {
+            // `max(N, 4)` has two operands, `max(N, axis=4)` one.
+            let positional = args.iter().all(|arg| arg.keyword.is_none());
+            if let ("max" | "min", true, Some(y)) = (name, positional, two_sizes(&bound)) {
                 let x = bound.sizes("x")?.swap_remove(0);
                 return Ok(Value::Size(if name == "max" { x.max(&y) } else { x.min(&y) }));
             }
@@ -107,7 +109,9 @@ impl Ctx<'_> {
             return checked(apply(op, operands), span);
         }
         let mut diagnostic = Diagnostic::new(format!("`{}` is not a function", function.text), function.span);
-        if let Some(close) = closest(&function.text) {
+        if receiver.is_some() && function.text == "T" {
+            diagnostic.notes.push("`T` is an attribute; write `.T` without parentheses".to_string());
+        } else if let Some(close) = closest(&function.text) {
             diagnostic.notes.push(format!("did you mean `{close}`?"));
         }
         Err(diagnostic)
@@ -204,12 +208,13 @@ fn special(function: &str, bound: &Bound<'_>) -> Result<LazyTensor, Diagnostic> 
     })
 }
 
-/// The function whose name differs least, if by little.
+/// The function whose name differs least, if by two edits at most and not by more than half of the name.
 fn closest(name: &str) -> Option<&'static str> {
+    let bound = (name.chars().count() / 2).min(2);
     let operators = tensorjit::op::TABLE.iter().map(|info| info.name);
     let reductions = ReduceOp::ALL.iter().map(|op| op.name());
     let all = FUNCTIONS.iter().map(|(name, _)| *name).chain(operators).chain(reductions);
-    all.map(|known| (distance(name, known), known)).filter(|(d, _)| *d <= 2).min().map(|(_, known)| known)
+    all.map(|known| (distance(name, known), known)).filter(|(d, _)| *d <= bound).min().map(|(_, known)| known)
 }
 
 /// Edits between two short words.

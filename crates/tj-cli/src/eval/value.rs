@@ -116,6 +116,38 @@ pub(super) fn apply(op: Op, args: impl IntoIterator<Item = Operand>) -> LazyTens
     LazyTensor::map(op, args)
 }
 
+/// Minus a number or size that is not a tensor; `None` for anything else.
+pub(super) fn host_neg(value: &Value, span: Span) -> Option<Result<Value, Diagnostic>> {
+    let zero = match value {
+        Value::Int(_) | Value::Size(_) => Value::Int(0),
+        Value::Float(x) => return Some(Ok(Value::Float(-x))),
+        Value::Tensor(_) | Value::Bool(_) | Value::Text(_) | Value::None | Value::Sequence(_) => return None,
+    };
+    Some(host_binary(BinaryOp::Sub, &zero, value, span))
+}
+
+/// The quotient rounded down, unless it overflows; `y` is not 0.
+fn floor_div(x: i64, y: i64) -> Option<i64> {
+    let rounded_up = x.wrapping_rem(y) != 0 && (x < 0) != (y < 0);
+    Some(x.checked_div(y)? - i64::from(rounded_up))
+}
+
+/// What a floored division leaves, which has the sign of `y`; `y` is not 0.
+fn floor_mod(x: i64, y: i64) -> i64 {
+    let rest = x.wrapping_rem(y);
+    if rest != 0 && (rest < 0) != (y < 0) { rest + y } else { rest }
+}
+
+/// A power with an exponent from 0, unless it overflows.
+fn power(x: i64, y: i64) -> Option<i64> {
+    match (x, u32::try_from(y)) {
+        (_, Ok(y)) => x.checked_pow(y),
+        (0 | 1, Err(_)) => Some(x),
+        (-1, Err(_)) => Some(if y % 2 == 0 { 1 } else { -1 }),
+        (_, Err(_)) => None,
+    }
+}
+
 /// An infix operator on numbers and sizes.
 pub(super) fn host_binary(op: BinaryOp, a: &Value, b: &Value, span: Span) -> Result<Value, Diagnostic> {
     let unknown = || {
@@ -129,9 +161,10 @@ pub(super) fn host_binary(op: BinaryOp, a: &Value, b: &Value, span: Span) -> Res
                 "+" => x.checked_add(y),
                 "-" => x.checked_sub(y),
                 "*" => x.checked_mul(y),
-                "//" if y != 0 => Some(x.div_euclid(y) - i64::from(y < 0 && x.rem_euclid(y) != 0)),
-                "%" if y != 0 => Some(((x % y) + y) % y),
-                "**" => u32::try_from(y).ok().and_then(|y| x.checked_pow(y)),
+                "//" if y != 0 => floor_div(x, y),
+                "%" if y != 0 => Some(floor_mod(x, y)),
+                "**" if y >= 0 => power(x, y),
+                "**" if x != 0 => return Ok(Value::Float((x as f64).powf(y as f64))),
                 "/" => return Ok(Value::Float(x as f64 / y as f64)),
                 "<" => return Ok(Value::Bool(x < y)),
                 "<=" => return Ok(Value::Bool(x <= y)),
@@ -139,7 +172,7 @@ pub(super) fn host_binary(op: BinaryOp, a: &Value, b: &Value, span: Span) -> Res
                 ">=" => return Ok(Value::Bool(x >= y)),
                 "==" => return Ok(Value::Bool(x == y)),
                 "!=" => return Ok(Value::Bool(x != y)),
-                "//" | "%" => return Err(Diagnostic::new("division by zero", span)),
+                "//" | "%" | "**" => return Err(Diagnostic::new("division by zero", span)),
                 _ => return Err(unknown()),
             };
             result.map(Value::Int).ok_or_else(overflow)
@@ -175,6 +208,11 @@ pub(super) fn host_binary(op: BinaryOp, a: &Value, b: &Value, span: Span) -> Res
                 "*" => Value::Float(x * y),
                 "/" => Value::Float(x / y),
                 "//" => Value::Float((x / y).floor()),
+                "%" => {
+                    let rest = x % y;
+                    // The remainder has the sign of the divisor.
+                    Value::Float(if rest != 0.0 && (rest < 0.0) != (y < 0.0) { rest + y } else { rest })
+                }
                 "**" => Value::Float(x.powf(y)),
                 "<" => Value::Bool(x < y),
                 "<=" => Value::Bool(x <= y),

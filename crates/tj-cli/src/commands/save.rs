@@ -1,0 +1,98 @@
+//! Where outputs go: `-o [NAME=]FILE`, checked before anything runs.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tensorjit::{Tensor, io};
+
+use super::Failure;
+use crate::values::OutputFile;
+
+/// A file and the positions of the outputs that it gets.
+pub(super) struct Destination<'a> {
+    path: &'a Path,
+    archive: bool,
+    outputs: Vec<usize>,
+}
+
+impl<'a> Destination<'a> {
+    /// Finds the outputs of every file.
+    pub(super) fn find(files: &'a [OutputFile], names: &[&str]) -> Result<Vec<Destination<'a>>, Failure> {
+        let mut found: Vec<Destination<'a>> = Vec::with_capacity(files.len());
+        for file in files {
+            let archive = is_archive(&file.path)?;
+            let outputs = match &file.name {
+                Some(name) => match names.iter().position(|known| known == name) {
+                    Some(position) => vec![position],
+                    None => {
+                        let known = names.join(", ");
+                        let message = format!("the program has no output {name}; its outputs are {known}");
+                        return Err(Failure::wrong(message));
+                    }
+                },
+                None if archive || names.len() == 1 => (0..names.len()).collect(),
+                None => {
+                    return Err(Failure::wrong(format!(
+                        "the program has several outputs: {}; say which goes to the file, as in -o {}={}, or \
+                         save all in one .npz file",
+                        names.join(", "),
+                        names[0],
+                        file.path.display()
+                    )));
+                }
+            };
+            if found.iter().any(|other| same_file(other.path, &file.path)) {
+                return Err(Failure::wrong(format!("two outputs go to {}", file.path.display())));
+            }
+            found.push(Destination { path: &file.path, archive, outputs });
+        }
+        Ok(found)
+    }
+
+    /// Writes the file; says which outputs it has.
+    pub(super) fn write(&self, names: &[&str], outputs: &[Tensor]) -> Result<&[usize], Failure> {
+        if self.archive {
+            let arrays = self.outputs.iter().map(|&at| (names[at], &outputs[at]));
+            io::write_npz(self.path, arrays, io::Packing::Stored)?;
+        } else {
+            for &at in &self.outputs {
+                io::write(self.path, &outputs[at])?;
+            }
+        }
+        Ok(&self.outputs)
+    }
+}
+
+/// Whether a file is an archive, by its extension.
+fn is_archive(path: &Path) -> Result<bool, Failure> {
+    match path.extension().and_then(|extension| extension.to_str()) {
+        Some("npy") => Ok(false),
+        Some("npz") => Ok(true),
+        // A device or pipe, such as /dev/stdout, has no extension to go by.
+        _ if fs::metadata(path).is_ok_and(|m| !m.is_file() && !m.is_dir()) => Ok(false),
+        _ => Err(Failure::wrong(format!(
+            "{}: outputs are written as .npy or .npz files, so the name must end in one of these",
+            path.display()
+        ))),
+    }
+}
+
+/// Whether two paths, of which neither need exist, lead to one file.
+pub(super) fn same_file(a: &Path, b: &Path) -> bool {
+    resolved(a) == resolved(b)
+}
+
+/// A path without links and dots, as far as its folders exist.
+fn resolved(path: &Path) -> PathBuf {
+    if let Ok(path) = fs::canonicalize(path) {
+        return path;
+    }
+    let folder = match path.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    };
+    match (fs::canonicalize(folder), path.file_name()) {
+        (Ok(folder), Some(name)) => folder.join(name),
+        _ => path.to_owned(),
+    }
+}
