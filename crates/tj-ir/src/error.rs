@@ -108,6 +108,26 @@ pub enum Cause {
         /// What is wrong.
         problem: String,
     },
+    /// A size that is negative whatever the symbols are.
+    #[error("{what}: the size of axis {axis} is {size}, which is negative")]
+    NegativeSize {
+        /// The operator, or the input.
+        what: String,
+        /// Axis of the shape that was asked for.
+        axis: usize,
+        /// Its size.
+        size: Dim,
+    },
+    /// More axes than a tensor may have.
+    #[error("{what}: a tensor of rank {rank} is not supported; the greatest rank is {limit}")]
+    TooManyAxes {
+        /// The operator, or the input.
+        what: String,
+        /// The rank asked for.
+        rank: usize,
+        /// The greatest rank there is.
+        limit: usize,
+    },
     /// The new shape has another number of elements.
     #[error("reshape: {} has {} elements, but {} has {}", shape_text(.from), .counts.0, shape_text(.to), .counts.1)]
     Reshape {

@@ -16,6 +16,7 @@ mod elementwise;
 mod movement;
 mod operators;
 mod reduce;
+mod sizes;
 #[cfg(test)]
 mod tests;
 
@@ -27,7 +28,7 @@ use smallvec::SmallVec;
 use tj_tensor::{DType, Scalar, Tensor};
 
 use crate::dim::Dim;
-use crate::error::IrError;
+use crate::error::{Cause, IrError};
 use crate::expr::Indices;
 use crate::guard::Guard;
 use crate::op::{Op, ReduceOp};
@@ -36,6 +37,7 @@ pub use build::{constant, input, number, size};
 pub use elementwise::{Operand, maximum, minimum, where_};
 pub use movement::{At, at};
 pub use reduce::{Axes, axis};
+pub use sizes::MAX_RANK;
 
 /// Sizes of a tensor, outermost first.
 pub type Shape = SmallVec<[Dim; 4]>;
@@ -75,13 +77,20 @@ pub(crate) enum Kind {
 }
 
 impl LazyTensor {
+    /// The only way to make a node; it carries an error instead if there are too many axes.
     pub(crate) fn node(
         kind: Kind,
         shape: Shape,
         dtype: DType,
         location: &'static Location<'static>,
     ) -> LazyTensor {
-        LazyTensor(Arc::new(Node { kind, shape, dtype, guards: Vec::new(), location }))
+        let rank = shape.len();
+        let node = Node { kind, shape, dtype, guards: Vec::new(), location };
+        if rank > MAX_RANK {
+            let cause = Cause::TooManyAxes { what: node.origin(), rank, limit: MAX_RANK };
+            return LazyTensor::failed(IrError::new(cause, location));
+        }
+        LazyTensor(Arc::new(node))
     }
 
     pub(crate) fn failed(error: IrError) -> LazyTensor {
@@ -172,6 +181,21 @@ impl Node {
             Kind::Reduce { op, .. } => op.name(),
             Kind::Matmul { .. } => "matmul",
             Kind::Failed(_) => "error",
+        }
+    }
+
+    /// What made it, for messages.
+    fn origin(&self) -> String {
+        match &self.kind {
+            Kind::Input { name } => format!("input {name}"),
+            Kind::Data(_)
+            | Kind::Const(_)
+            | Kind::Size(_)
+            | Kind::Map { .. }
+            | Kind::Move { .. }
+            | Kind::Reduce { .. }
+            | Kind::Matmul { .. }
+            | Kind::Failed(_) => self.word().to_string(),
         }
     }
 

@@ -31,7 +31,8 @@ pub use error::{Cause, IrError, shape_text};
 pub use expr::{Expr, ExprArena, ExprId, Source, Tree};
 pub use guard::{Condition, Guard};
 pub use lazy::{
-    At, Axes, LazyTensor, Operand, Shape, at, axis, constant, input, maximum, minimum, number, size, where_,
+    At, Axes, LazyTensor, MAX_RANK, Operand, Shape, at, axis, constant, input, maximum, minimum, number,
+    size, where_,
 };
 pub use op::{Op, ReduceOp};
 pub use trace::{Definition, InputDecl, Trace};

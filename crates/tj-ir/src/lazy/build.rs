@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use tj_tensor::{DType, Scalar, Tensor};
 
+use super::elementwise::attach;
+use super::sizes::require_size;
 use super::{Kind, LazyTensor, Shape};
 use crate::dim::Dim;
 use crate::error::{Cause, IrError};
@@ -22,7 +24,8 @@ use crate::error::{Cause, IrError};
 /// ```
 ///
 /// # Errors
-/// A name that is not an identifier; a size that overflowed.
+/// A name that is not an identifier; a size that overflowed or is negative whatever the symbols are; more than
+/// [`MAX_RANK`](super::MAX_RANK) axes.
 #[track_caller]
 pub fn input(name: &str, dtype: DType, shape: impl IntoIterator<Item = Dim>) -> Result<LazyTensor, IrError> {
     let location = Location::caller();
@@ -32,10 +35,16 @@ pub fn input(name: &str, dtype: DType, shape: impl IntoIterator<Item = Dim>) -> 
         return Err(IrError::new(Cause::Name { name: name.to_string() }, location));
     }
     let shape: Shape = shape.into_iter().collect();
-    for dim in &shape {
-        dim.check().map_err(|error| IrError::new(error.into(), location))?;
+    let what = format!("input {name}");
+    let mut guards = Vec::new();
+    for (axis, dim) in shape.iter().enumerate() {
+        require_size(&what, axis, dim, &mut guards, location)
+            .map_err(|cause| IrError::new(cause, location))?;
     }
-    Ok(LazyTensor::node(Kind::Input { name: Arc::from(name) }, shape, dtype, location))
+    let mut tensor = LazyTensor::node(Kind::Input { name: Arc::from(name) }, shape, dtype, location);
+    tensor.check()?;
+    attach(&mut tensor, guards);
+    Ok(tensor)
 }
 
 /// A tensor that is there already; its sizes are fixed. Shares the storage.

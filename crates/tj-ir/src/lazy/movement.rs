@@ -6,6 +6,7 @@ use smallvec::SmallVec;
 
 use super::elementwise::{attach, broadcast};
 use super::reduce::resolve_axis;
+use super::sizes::require_size;
 use super::{Kind, LazyTensor, Shape};
 use crate::dim::{Dim, Symbol};
 use crate::error::{Cause, IrError};
@@ -184,6 +185,9 @@ impl LazyTensor {
             if self.rank() > shape.len() {
                 return Err(Cause::Rank { op, expected: "the new rank must not be less", rank: shape.len() });
             }
+            for (axis, size) in shape.iter().enumerate() {
+                require_size(op, axis, size, &mut guards, location)?;
+            }
             let whole = broadcast(op, self.shape(), shape, &mut guards, location)?;
             if let Some(d) = (0..shape.len()).find(|&d| whole[d] != shape[d] && shape[d] == Dim::from(1)) {
                 let dims = (whole[d].clone(), shape[d].clone());
@@ -246,13 +250,17 @@ impl LazyTensor {
                 At::Slice { start, stop, step } => {
                     let size = &self.shape()[axis];
                     for end in [start, stop].into_iter().flatten().filter(|end| end.is_const().is_none()) {
-                        let zero = Dim::from(0);
-                        if zero.known_le(end) != Some(true) {
-                            guards.push(Guard {
-                                condition: Condition::LessEqual(zero, end.clone()),
+                        match end.known_ge_zero() {
+                            Some(true) => {}
+                            Some(false) => {
+                                let problem = format!("position {end} on axis {axis} is negative");
+                                return Err(Cause::Argument { op, problem });
+                            }
+                            None => guards.push(Guard {
+                                condition: Condition::LessEqual(Dim::ZERO, end.clone()),
                                 reason: format!("index: {end} is a position on axis {axis}"),
                                 location,
-                            });
+                            }),
                         }
                     }
                     let (first, length) = slice_range(size, start.as_ref(), stop.as_ref(), *step)
@@ -311,20 +319,35 @@ impl LazyTensor {
 
     fn try_reshape(&self, wanted: &[Option<Dim>], location: &'static Location<'static>) -> Attempt {
         let op = "reshape";
+        let mut guards = Vec::new();
+        for (axis, size) in wanted.iter().enumerate() {
+            if let Some(size) = size {
+                require_size(op, axis, size, &mut guards, location)?;
+            }
+        }
         let total = Dim::count(self.shape())?;
         let known = Dim::count(&wanted.iter().flatten().cloned().collect::<Shape>())?;
-        let mut guards = Vec::new();
-        let unknown = wanted.iter().filter(|d| d.is_none()).count();
-        let rest = match unknown {
-            0 => None,
-            1 => Some(total.div_exact(&known).unwrap_or_else(|| {
-                guards.push(Guard {
-                    condition: Condition::Divides(known.clone(), total.clone()),
-                    reason: format!("reshape of {total} elements into groups of {known}"),
-                    location,
-                });
-                total.floordiv(&known)
-            })),
+        let open: SmallVec<[usize; 1]> = (0..wanted.len()).filter(|&d| wanted[d].is_none()).collect();
+        let unknown = open.len();
+        let rest = match open.as_slice() {
+            [] => None,
+            &[axis] => Some(match total.div_exact(&known) {
+                Some(rest) => {
+                    // A quotient of counts is not negative, but where `known` is 0 this need not be the quotient.
+                    if Dim::ONE.known_le(&known) != Some(true) {
+                        require_size(op, axis, &rest, &mut guards, location)?;
+                    }
+                    rest
+                }
+                None => {
+                    guards.push(Guard {
+                        condition: Condition::Divides(known.clone(), total.clone()),
+                        reason: format!("reshape of {total} elements into groups of {known}"),
+                        location,
+                    });
+                    total.floordiv(&known)
+                }
+            }),
             _ => return Err(Cause::Argument { op, problem: "more than one size is left open".to_string() }),
         };
         let shape: Shape =

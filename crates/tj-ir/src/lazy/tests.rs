@@ -1,5 +1,7 @@
 use tj_tensor::DType;
 
+mod sizes;
+
 use super::*;
 use crate::trace::trace;
 
