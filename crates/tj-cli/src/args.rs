@@ -39,7 +39,7 @@ pub struct RunArgs {
     /// What to run and on what.
     #[command(flatten)]
     pub work: WorkArgs,
-    /// Where an output goes; NAME= may be left out when there is one output, and outputs without a file are printed
+    /// Where an output goes, a .npy or .npz file; without NAME= the only output, or all in one .npz; the rest is printed
     #[arg(short, long = "output", value_name = "[NAME=]FILE")]
     pub outputs: Vec<OutputFile>,
     /// Run once for each value of a size, in one process
@@ -73,7 +73,7 @@ pub struct WorkArgs {
     /// Where inputs come from.
     #[arg(
         value_name = "NAME=DATA",
-        help = "An input: a file, a number, rand:SEED[:DTYPE:SHAPE] or ones[:DTYPE:SHAPE]"
+        help = "An input: a .npy file, a number, rand:SEED[:DTYPE:SHAPE] or ones[:DTYPE:SHAPE]"
     )]
     pub inputs: Vec<Input>,
     /// The value of a size that no input determines; repeats
