@@ -10,7 +10,7 @@ use tj_tests::rng::Rng;
 fn shape(rng: &mut Rng, mut count: usize) -> Vec<usize> {
     let mut shape = Vec::new();
     for _ in 0..rng.below(4) {
-        let divisors: Vec<usize> = (1..=count).filter(|d| count % d == 0).collect();
+        let divisors: Vec<usize> = (1..=count).filter(|d| count.is_multiple_of(*d)).collect();
         let extent = rng.pick(&divisors);
         shape.push(extent);
         count /= extent;

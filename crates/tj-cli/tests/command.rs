@@ -336,8 +336,8 @@ fn messages_name_places_that_the_user_knows() {
 
 #[cfg(unix)]
 #[test]
-fn only_regular_files_are_read() {
-    check_error(&["info", "/dev/zero"], 1, "/dev/zero: cannot read: not a regular file");
-    check_error(&["run", "x", "x=/dev/zero"], 1, "/dev/zero: cannot read: not a regular file");
+fn devices_and_directories_are_not_read() {
+    check_error(&["info", "/dev/zero"], 1, "/dev/zero: cannot read: neither a regular file nor a pipe");
+    check_error(&["run", "x", "x=/dev/zero"], 1, "/dev/zero: cannot read: neither a regular file nor a pipe");
     check_error(&["info", "/"], 1, "/: cannot read: is a directory");
 }

@@ -1,7 +1,7 @@
 //! Opening for reading, and publishing what was written all at once.
 
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Read, Seek, Write};
+use std::io::{self, BufWriter, Cursor, Read, Seek, Write};
 use std::path::Path;
 
 use crate::IoError;
@@ -12,23 +12,35 @@ pub(crate) trait ReadSeek: Read + Seek + Send {}
 
 impl<T: Read + Seek + Send> ReadSeek for T {}
 
-/// A file and its length. What is no regular file has no length and may never end, or never begin, so it is refused
+/// A file and its length. A pipe has no length and is read into memory first; a device may never end, so it is refused
 /// before it is opened.
 pub(crate) fn open(place: &Place) -> Result<(Box<dyn ReadSeek>, u64), IoError> {
-    let regular = |metadata: &fs::Metadata| {
-        if metadata.is_dir() {
-            return Err(place.system("read")(io::Error::from(io::ErrorKind::IsADirectory)));
-        }
-        if !metadata.is_file() {
-            return Err(place.system("read")(io::Error::other("not a regular file")));
-        }
-        Ok(())
-    };
-    regular(&fs::metadata(&place.file).map_err(place.system("open"))?)?;
-    let file = File::open(&place.file).map_err(place.system("open"))?;
+    let kind = fs::metadata(&place.file).map_err(place.system("open"))?.file_type();
+    if kind.is_dir() {
+        return Err(place.system("read")(io::Error::from(io::ErrorKind::IsADirectory)));
+    }
+    if !kind.is_file() && !is_pipe(kind) {
+        return Err(place.system("read")(io::Error::other("neither a regular file nor a pipe")));
+    }
+    let mut file = File::open(&place.file).map_err(place.system("open"))?;
     let metadata = file.metadata().map_err(place.system("open"))?;
-    regular(&metadata)?;
-    Ok((Box::new(file), metadata.len()))
+    if metadata.is_file() {
+        return Ok((Box::new(file), metadata.len()));
+    }
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes).map_err(place.system("read"))?;
+    let len = bytes.len() as u64;
+    Ok((Box::new(Cursor::new(bytes)), len))
+}
+
+#[cfg(unix)]
+fn is_pipe(kind: fs::FileType) -> bool {
+    std::os::unix::fs::FileTypeExt::is_fifo(&kind)
+}
+
+#[cfg(not(unix))]
+fn is_pipe(_: fs::FileType) -> bool {
+    false
 }
 
 /// Lets `write` produce a file next to `path`, then renames it, so that readers see the old file or the whole new
