@@ -189,7 +189,11 @@ fn outputs_that_do_not_fit() {
         "output 0 has 8 bytes, but shape [3] needs 12"
     );
     let error = graph.call_into(&[("x", &x)], &mut [OutputView::new(&[2], &mut rows).unwrap()]);
-    assert_eq!(error.unwrap_err().to_string(), "output 1 count is 1, but the program has 2");
+    assert_eq!(error.unwrap_err().to_string(), "the program has 2 outputs, but 1 view was given");
+    assert_eq!(
+        graph.call_into(&[("x", &x)], &mut []).unwrap_err().to_string(),
+        "the program has 2 outputs, but 0 views were given"
+    );
     let mut views = [OutputView::new(&[2], &mut wide).unwrap(), OutputView::new(&[3], &mut columns).unwrap()];
     let error = graph.call_into(&[("x", &x)], &mut views);
     assert_eq!(error.unwrap_err().to_string(), "output 0 is f64[2], but the result is f32[2]");

@@ -137,7 +137,15 @@ pub enum Error {
         /// The limit.
         allowed: u64,
     },
-    /// The outputs given to `call_into` do not fit.
+    /// `call_into` was given more or fewer views than the program has outputs.
+    #[error("the program has {expected} {}, but {found} {} given", outputs(*.expected), were(*.found))]
+    OutputCount {
+        /// Views given.
+        found: usize,
+        /// Outputs of the program.
+        expected: usize,
+    },
+    /// A view given to `call_into` does not fit its output.
     #[error("output {position} {problem}")]
     Output {
         /// Which.
@@ -184,4 +192,12 @@ pub enum Error {
         /// The cause.
         source: std::io::Error,
     },
+}
+
+fn outputs(count: usize) -> &'static str {
+    if count == 1 { "output" } else { "outputs" }
+}
+
+fn were(count: usize) -> &'static str {
+    if count == 1 { "view was" } else { "views were" }
 }
