@@ -133,7 +133,7 @@ fn counts_that_overflow() {
         let count = n as u128 * n as u128;
         assert_eq!(
             error.to_string(),
-            format!("{count} elements of 4 bytes ([{n}, {n}]) does not fit in 64 bits")
+            format!("output 0: {count} elements of 4 bytes ([{n}, {n}]) does not fit in 64 bits")
         );
         assert_eq!(graph.call_with_bindings(&[("n", 2)], &[("x", &one)]).unwrap()[0].shape(), [2, 2]);
     }

@@ -14,6 +14,14 @@ pub enum Error {
     /// Arithmetic on sizes failed.
     #[error(transparent)]
     Size(#[from] DimError),
+    /// A tensor of the program is too large.
+    #[error("{tensor}: {cause}")]
+    TooLarge {
+        /// The input, output or operator.
+        tensor: String,
+        /// What does not fit.
+        cause: DimError,
+    },
     /// A tensor could not be made.
     #[error(transparent)]
     Tensor(#[from] TensorError),
