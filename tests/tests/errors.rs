@@ -133,7 +133,7 @@ fn counts_that_overflow() {
         let count = n as u128 * n as u128;
         assert_eq!(
             error.to_string(),
-            format!("{count} elements of 4 bytes ([{n}, {n}]) does not fit in 64 bits")
+            format!("output 0: {count} elements of 4 bytes ([{n}, {n}]) does not fit in 64 bits")
         );
         assert_eq!(graph.call_with_bindings(&[("n", 2)], &[("x", &one)]).unwrap()[0].shape(), [2, 2]);
     }
@@ -189,7 +189,11 @@ fn outputs_that_do_not_fit() {
         "output 0 has 8 bytes, but shape [3] needs 12"
     );
     let error = graph.call_into(&[("x", &x)], &mut [OutputView::new(&[2], &mut rows).unwrap()]);
-    assert_eq!(error.unwrap_err().to_string(), "output 1 count is 1, but the program has 2");
+    assert_eq!(error.unwrap_err().to_string(), "the program has 2 outputs, but 1 view was given");
+    assert_eq!(
+        graph.call_into(&[("x", &x)], &mut []).unwrap_err().to_string(),
+        "the program has 2 outputs, but 0 views were given"
+    );
     let mut views = [OutputView::new(&[2], &mut wide).unwrap(), OutputView::new(&[3], &mut columns).unwrap()];
     let error = graph.call_into(&[("x", &x)], &mut views);
     assert_eq!(error.unwrap_err().to_string(), "output 0 is f64[2], but the result is f32[2]");

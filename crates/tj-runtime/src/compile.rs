@@ -7,18 +7,20 @@
 //! A scheduler decides and never transforms; each stage is shown to the observer.
 
 use tj_ir::trace::trace;
-use tj_ir::{Dim, LazyTensor};
+use tj_ir::{Dim, DimError, LazyTensor};
 use tj_kernel::verify::{BoundGuard, verify};
 use tj_kernel::{Lowered, lower};
 use tj_plan::{Engine, Form, Plan, Sizes, canonicalise, debug_verify, debug_verify_fused, fuse};
+use tj_tensor::DType;
 
+use crate::bind::input_name;
 use crate::code::Code;
 use crate::error::Error;
 use crate::explain;
 use crate::in_place::share_memory;
 use crate::observe::{Clock, Observer, Stage};
 use crate::options::CompileOptions;
-use crate::program::{Program, bytes, internal, schedule};
+use crate::program::{Program, bytes, internal, schedule, too_large};
 
 /// Compiles a program once for all sizes.
 pub(crate) fn compile(
@@ -68,17 +70,24 @@ pub(crate) fn compile(
 
 /// Refuses tensors whose number of elements overflows whatever the sizes are; the others are checked at bind.
 fn check_counts(plan: &Plan) -> Result<(), Error> {
-    let inputs = plan.inputs.iter().map(|input| (&input.shape, input.dtype));
-    let queries = plan.queries.iter().map(|query| (&query.shape, query.dtype));
-    for (shape, dtype) in inputs.chain(queries) {
-        let known: Option<Vec<usize>> =
-            shape.iter().map(|dim| dim.is_const().and_then(|c| usize::try_from(c).ok())).collect();
-        if let Some(extents) = known {
-            bytes(&extents, dtype.size())?;
-        }
-        Dim::count(shape)?;
+    for (position, input) in plan.inputs.iter().enumerate() {
+        let name = || format!("input {}", input_name(input, position));
+        check_count(&input.shape, input.dtype).map_err(too_large(name))?;
+    }
+    for query in &plan.queries {
+        let name = || format!("{} ({})", query.word, query.location);
+        check_count(&query.shape, query.dtype).map_err(too_large(name))?;
     }
     Ok(())
+}
+
+fn check_count(shape: &[Dim], dtype: DType) -> Result<(), DimError> {
+    let known: Option<Vec<usize>> =
+        shape.iter().map(|dim| dim.is_const().and_then(|c| usize::try_from(c).ok())).collect();
+    if let Some(extents) = known {
+        bytes(&extents, dtype.size())?;
+    }
+    Dim::count(shape).map(|_| ())
 }
 
 /// Proves every access of every kernel, or says which sizes must be checked at bind.

@@ -14,6 +14,14 @@ pub enum Error {
     /// Arithmetic on sizes failed.
     #[error(transparent)]
     Size(#[from] DimError),
+    /// A tensor of the program is too large.
+    #[error("{tensor}: {cause}")]
+    TooLarge {
+        /// The input, output or operator.
+        tensor: String,
+        /// What does not fit.
+        cause: DimError,
+    },
     /// A tensor could not be made.
     #[error(transparent)]
     Tensor(#[from] TensorError),
@@ -137,7 +145,15 @@ pub enum Error {
         /// The limit.
         allowed: u64,
     },
-    /// The outputs given to `call_into` do not fit.
+    /// `call_into` was given more or fewer views than the program has outputs.
+    #[error("the program has {expected} {}, but {found} {} given", outputs(*.expected), were(*.found))]
+    OutputCount {
+        /// Views given.
+        found: usize,
+        /// Outputs of the program.
+        expected: usize,
+    },
+    /// A view given to `call_into` does not fit its output.
     #[error("output {position} {problem}")]
     Output {
         /// Which.
@@ -184,4 +200,12 @@ pub enum Error {
         /// The cause.
         source: std::io::Error,
     },
+}
+
+fn outputs(count: usize) -> &'static str {
+    if count == 1 { "output" } else { "outputs" }
+}
+
+fn were(count: usize) -> &'static str {
+    if count == 1 { "view was" } else { "views were" }
 }

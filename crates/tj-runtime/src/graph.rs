@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use tj_ir::LazyTensor;
 use tj_ir::expr::Source;
 use tj_plan::Engine;
-use tj_tensor::{Buffer, DType, Element, Tensor};
+use tj_tensor::{Buffer, Tensor};
 
 use crate::arena::Pools;
 use crate::call::{Arguments, Call, order};
@@ -20,6 +20,7 @@ use crate::options::{Backend, CompileOptions, MaxBytes};
 use crate::program::{Program, bytes, internal};
 use crate::report::{Cost, RunReport, Totals};
 use crate::run::{CallMemory, run};
+use crate::view::OutputView;
 
 /// A program compiled once for all sizes of its inputs.
 ///
@@ -53,33 +54,6 @@ pub struct CompiledGraph {
     numbers: Vec<u64>,
     pools: Pools,
     totals: Mutex<Totals>,
-}
-
-/// Memory of the caller that an output is written to.
-#[derive(Debug)]
-pub struct OutputView<'a> {
-    dtype: DType,
-    shape: Vec<usize>,
-    bytes: &'a mut [u8],
-}
-
-impl<'a> OutputView<'a> {
-    /// A row-major view of a slice.
-    ///
-    /// # Errors
-    /// When the slice does not hold exactly the elements of the shape.
-    pub fn new<T: Element + bytemuck::Pod>(
-        shape: &[usize],
-        values: &'a mut [T],
-    ) -> Result<OutputView<'a>, Error> {
-        let needed = bytes(shape, T::DTYPE.size())?;
-        let view: &mut [u8] = bytemuck::cast_slice_mut(values);
-        if view.len() as u64 != needed {
-            let problem = format!("has {} bytes, but shape {shape:?} needs {needed}", view.len());
-            return Err(Error::Output { position: 0, problem });
-        }
-        Ok(OutputView { dtype: T::DTYPE, shape: shape.to_vec(), bytes: view })
-    }
 }
 
 impl CompiledGraph {
@@ -246,9 +220,10 @@ impl CompiledGraph {
         let call = self.prepare(inputs, &[], Arguments::Kept)?;
         let plan = &self.program.fused.plan;
         if outputs.len() != call.bound.output_shapes.len() {
-            let problem =
-                format!("count is {}, but the program has {}", outputs.len(), call.bound.output_shapes.len());
-            return Err(Error::Output { position: outputs.len(), problem });
+            return Err(Error::OutputCount {
+                found: outputs.len(),
+                expected: call.bound.output_shapes.len(),
+            });
         }
         for (position, (view, &source)) in outputs.iter().zip(&plan.produces.0).enumerate() {
             let (dtype, shape) = (plan.dtype_of(source), &call.bound.output_shapes[position]);
@@ -258,8 +233,9 @@ impl CompiledGraph {
                 return Err(Error::Output { position, problem });
             }
         }
-        let views = outputs.iter_mut().map(|view| &mut *view.bytes).collect();
+        let views = outputs.iter_mut().map(OutputView::bytes).collect();
         let cost = self.run(&call, views)?;
+        outputs.iter_mut().for_each(OutputView::finish);
         let report = cost.report(&self.program);
         self.count(cost);
         Ok(report)

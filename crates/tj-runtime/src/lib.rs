@@ -33,13 +33,15 @@ mod report;
 mod run;
 #[cfg(feature = "c")]
 pub mod toolchain;
+mod view;
 
 pub use doctor::doctor;
 pub use error::Error;
-pub use graph::{CompiledGraph, OutputView, explain};
+pub use graph::{CompiledGraph, explain};
 pub use observe::{Explanation, Observer, Silent, Stage};
 pub use options::{Backend, CompileOptions, MaxBytes};
 pub use report::RunReport;
 pub use tj_plan::{
     DefaultScheduler, Engine, Grouping, InterpretKernel, InterpretPlan, Scheduler, Sizes, Unfused,
 };
+pub use view::OutputView;

@@ -7,13 +7,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rustc_hash::FxHashMap;
 use tj_ir::expr::Source;
-use tj_ir::{Dim, Symbol};
+use tj_ir::{Dim, DimError, Symbol};
 use tj_kernel::verify::BoundGuard;
 use tj_kernel::{Access, Binding, Lowered};
 use tj_memory::{BufferId, Interval, Planner, Step, lifetimes, order_for_peak};
 use tj_plan::{Engine, Fused, QueryId, Sizes};
 
-use crate::bind::{Binder, Values};
+use crate::bind::{Binder, Values, input_name};
 use crate::code::Code;
 use crate::error::Error;
 use crate::in_place::shared_memory;
@@ -288,11 +288,11 @@ impl Program {
         self.binder.check(&plan.guards, &values, given)?;
         let value = |symbol: &Symbol| self.binder.value(symbol, &values);
         for guard in &self.bound_guards {
-            if !guard.holds(&value)? {
+            if !guard.holds(&value).map_err(|cause| self.overflow(cause, &value))? {
                 return Err(internal("bounds", guard));
             }
         }
-        let bytes_of = |shape: &[Dim], width: usize| -> Result<(Vec<usize>, u64), Error> {
+        let bytes_of = |shape: &[Dim], width: usize| -> Result<(Vec<usize>, u64), DimError> {
             let mut extents = Vec::with_capacity(shape.len());
             for dim in shape {
                 extents.push(usize::try_from(dim.eval(&value)?).unwrap_or(0));
@@ -300,18 +300,22 @@ impl Program {
             Ok((extents.clone(), bytes(&extents, width)?))
         };
         let (mut input_bytes, mut output_bytes) = (0_u64, 0_u64);
-        for input in &plan.inputs {
-            input_bytes = input_bytes.saturating_add(bytes_of(&input.shape, input.dtype.size())?.1);
+        for (position, input) in plan.inputs.iter().enumerate() {
+            let name = || format!("input {}", input_name(input, position));
+            let needed = bytes_of(&input.shape, input.dtype.size()).map_err(too_large(name))?;
+            input_bytes = input_bytes.saturating_add(needed.1);
         }
         let mut output_shapes = Vec::with_capacity(plan.produces.0.len());
-        for &source in &plan.produces.0 {
-            let (shape, bytes) = bytes_of(plan.shape_of(source), plan.dtype_of(source).size())?;
+        for (position, &source) in plan.produces.0.iter().enumerate() {
+            let needed = bytes_of(plan.shape_of(source), plan.dtype_of(source).size());
+            let (shape, bytes) = needed.map_err(too_large(|| format!("output {position}")))?;
             output_bytes = output_bytes.saturating_add(bytes);
             output_shapes.push(shape);
         }
         let mut kernels = Vec::with_capacity(self.kernels.len());
         for lowered in &self.kernels {
-            kernels.push(self.bind_kernel(lowered, &value)?);
+            let bound = self.bind_kernel(lowered, &value);
+            kernels.push(bound.map_err(|cause| self.overflow(cause, &value))?);
         }
         let mut pieces = Vec::with_capacity(self.intervals.len());
         let mut sizes = Vec::with_capacity(self.intervals.len());
@@ -319,10 +323,10 @@ impl Program {
             let is_filled = interval.filled_by.is_none_or(|kernel| kernels[kernel].extent > 0);
             let elements = if is_filled { interval.len.eval(&value)? } else { 0 };
             let elements = u64::try_from(elements).unwrap_or(0);
-            let piece = elements.checked_mul(interval.width).ok_or_else(|| too_large(&interval.len))?;
-            let piece = piece.checked_next_multiple_of(64).ok_or_else(|| too_large(&interval.len))?;
+            let piece = elements.checked_mul(interval.width).ok_or_else(|| no_memory(&interval.len))?;
+            let piece = piece.checked_next_multiple_of(64).ok_or_else(|| no_memory(&interval.len))?;
             let workers = interval.scratch_of.map_or(1, |kernel| kernels[kernel].workers as u64);
-            sizes.push(piece.checked_mul(workers).ok_or_else(|| too_large(&interval.len))?);
+            sizes.push(piece.checked_mul(workers).ok_or_else(|| no_memory(&interval.len))?);
             pieces.push(piece);
         }
         let unreused = sizes.iter().fold(0_u64, |sum, &size| sum.saturating_add(size));
@@ -354,18 +358,42 @@ impl Program {
         })
     }
 
+    /// What a kernel cannot count, as a statement about a tensor: an empty one passes every check of its bytes, though
+    /// the product of its other extents does not fit.
+    fn overflow(&self, cause: DimError, value: &dyn Fn(&Symbol) -> Option<i64>) -> Error {
+        let plan = &self.fused.plan;
+        let huge = |shape: &[Dim]| {
+            let extents: Vec<i64> = shape.iter().map(|dim| dim.eval(value).unwrap_or(i64::MAX)).collect();
+            let product = extents.iter().filter(|&&n| n > 0).try_fold(1_i64, |all, &n| all.checked_mul(n));
+            let expr = format!("the product of the sizes of {extents:?} other than 0");
+            product.is_none().then_some(DimError::Overflow { expr })
+        };
+        let inputs = plan.inputs.iter().enumerate();
+        let inputs = inputs.map(|(n, input)| (&input.shape, format!("input {}", input_name(input, n))));
+        let queries = plan.queries.iter();
+        let queries = queries.map(|query| (&query.shape, format!("{} ({})", query.word, query.location)));
+        let found = inputs.chain(queries).find_map(|(shape, tensor)| Some((huge(shape)?, tensor)));
+        match found {
+            Some((cause, tensor)) => Error::TooLarge { tensor, cause },
+            None => Error::Size(cause),
+        }
+    }
+
     fn bind_kernel(
         &self,
         lowered: &Lowered,
         value: &dyn Fn(&Symbol) -> Option<i64>,
-    ) -> Result<BoundKernel, Error> {
+    ) -> Result<BoundKernel, DimError> {
         let kernel = &lowered.kernel;
         let mut sizes = Vec::with_capacity(kernel.sizes.len());
         for dim in &kernel.sizes {
             sizes.push(dim.eval(value)?);
         }
         let runs = lowered.when.as_ref().map_or(Ok(true), |when| when.eval(value).map(|n| n > 0))?;
-        let extent = if runs { kernel.grid.extent.eval(value)?.max(0) } else { 0 };
+        // The other axes of an empty result may be so long that to do nothing for each takes for ever.
+        let mut written = kernel.buffers.iter().filter(|buffer| buffer.access == Access::Write).peekable();
+        let is_empty = written.peek().is_some() && written.all(|buffer| buffer.len.eval(value) == Ok(0));
+        let extent = if runs && !is_empty { kernel.grid.extent.eval(value)?.max(0) } else { 0 };
         let work = i128::from(extent) * i128::from(kernel.grid.cost.eval(value).unwrap_or(i64::MAX));
         let multiple = kernel.grid.multiple.max(1);
         let most = (extent + multiple - 1) / multiple;
@@ -380,21 +408,24 @@ impl Program {
 }
 
 /// Bytes of a shape, checked.
-pub(crate) fn bytes(extents: &[usize], width: usize) -> Result<u64, Error> {
+pub(crate) fn bytes(extents: &[usize], width: usize) -> Result<u64, DimError> {
     if extents.contains(&0) {
         return Ok(0);
     }
     let whole = extents.iter().try_fold(width as u64, |n, &e| n.checked_mul(e as u64));
     whole.filter(|&n| n <= i64::MAX as u64).ok_or_else(|| {
         let count = extents.iter().fold(1_u128, |n, &e| n.saturating_mul(e as u128));
-        Error::Size(tj_ir::DimError::Overflow {
-            expr: format!("{count} elements of {width} bytes ({extents:?})"),
-        })
+        DimError::Overflow { expr: format!("{count} elements of {width} bytes ({extents:?})") }
     })
 }
 
-fn too_large(len: &Dim) -> Error {
-    Error::Size(tj_ir::DimError::Overflow { expr: format!("bytes of {len} elements") })
+/// An error that says which tensor is too large.
+pub(crate) fn too_large(name: impl Fn() -> String) -> impl Fn(DimError) -> Error {
+    move |cause| Error::TooLarge { tensor: name(), cause }
+}
+
+fn no_memory(len: &Dim) -> Error {
+    Error::Size(DimError::Overflow { expr: format!("bytes of {len} elements") })
 }
 
 pub(crate) fn internal(pass: &'static str, problem: &dyn std::fmt::Display) -> Error {

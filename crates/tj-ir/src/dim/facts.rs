@@ -14,8 +14,9 @@ use super::poly::{Atom, Mono, Term};
 use super::prove::{self, Side};
 use super::{Dim, Ranges, Repr, Symbol};
 
-/// Indices whose ranges one proof looks at; deeper loop nests lose precision only.
-const MAX_INDICES: usize = 32;
+/// Indices whose ranges one proof looks at; deeper loop nests lose precision only, but kernels need it to be proven
+/// safe. A kernel on tensors of the greatest rank has a loop for each axis, and some more for reductions and tiles.
+const MAX_INDICES: usize = 2 * crate::lazy::MAX_RANK;
 
 /// Terms up to which polynomials are shifted or mined for bounds; both are quadratic.
 const MAX_TERMS: usize = 16;
