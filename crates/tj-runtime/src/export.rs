@@ -5,6 +5,8 @@
 
 mod header;
 mod names;
+#[cfg(all(test, feature = "c"))]
+mod tests;
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write as _};
