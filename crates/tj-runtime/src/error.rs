@@ -192,6 +192,22 @@ pub enum Error {
         /// The file.
         path: String,
     },
+    /// A name for an output of an exported program that C does not take.
+    #[error("output {position} is named {name:?}, {problem}")]
+    OutputName {
+        /// Which.
+        position: usize,
+        /// The name given.
+        name: String,
+        /// What is wrong.
+        problem: String,
+    },
+    /// An object file and a header that would be the same file.
+    #[error("{path}: the object and its header need two files")]
+    SameFile {
+        /// The file.
+        path: String,
+    },
     /// A file could not be written.
     #[error("{path}: {source}")]
     File {

@@ -91,10 +91,11 @@ impl CompiledGraph {
     }
 
     /// Writes the program as an object file and a C header, for programs in other languages: `HEADER` declares
-    /// `NAME_check`, `NAME_workspace` and `NAME_run`, where `NAME` is the stem of the object's file name.
+    /// `NAME_check`, `NAME_workspace` and `NAME_run`, where `NAME` is the stem of the object's file name. `outputs` are
+    /// names for the first outputs.
     ///
     /// # Errors
-    /// A file that cannot be written, or a name that C does not take.
+    /// A name that C does not take, or files that cannot be written; then neither is.
     #[cfg(feature = "cranelift")]
     pub fn export_object(
         &self,
@@ -102,24 +103,7 @@ impl CompiledGraph {
         header: impl AsRef<Path>,
         outputs: &[&str],
     ) -> Result<(), Error> {
-        let (object, header) = (object.as_ref(), header.as_ref());
-        let stem = object.file_stem().and_then(|stem| stem.to_str()).unwrap_or("");
-        let name = stem.strip_prefix("lib").filter(|rest| !rest.is_empty()).unwrap_or(stem);
-        let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-            && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-        if !is_name {
-            return Err(Error::FileName { path: object.display().to_string() });
-        }
-        let kernels: Vec<_> = self.program.kernels.iter().map(|lowered| &lowered.kernel).collect();
-        let options = tj_codegen_cranelift::Options::default();
-        let bytes = tj_codegen_cranelift::emit_object(&kernels, name, &options)
-            .map_err(|e| Error::Backend { backend: "cranelift", problem: e.to_string() })?;
-        let write = |path: &Path, bytes: &[u8]| {
-            std::fs::write(path, bytes)
-                .map_err(|source| Error::File { path: path.display().to_string(), source })
-        };
-        write(object, &bytes)?;
-        write(header, crate::export::header(&self.program, name, outputs).as_bytes())
+        crate::export::export(&self.program, object.as_ref(), header.as_ref(), outputs)
     }
 
     /// What a back end is given for this program, as text.

@@ -2,6 +2,7 @@
 #![cfg(all(feature = "cranelift", feature = "c"))]
 
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 use tj_ir::{Dim, input};
@@ -36,6 +37,22 @@ int main(void) {
 }
 "#;
 
+/// Compiles a C program and links it with objects.
+fn build(folder: &Path, source: &str, objects: &[&str]) {
+    fs::write(folder.join("main.c"), source).unwrap();
+    let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_string());
+    let mut words = compiler.split_whitespace();
+    let status = Command::new(words.next().unwrap_or("cc"))
+        .args(words)
+        .args(["-std=c11", "-Wall", "-Werror", "-ffp-contract=off", "-o", "main", "main.c"])
+        .args(objects)
+        .arg("-lm")
+        .current_dir(folder)
+        .status()
+        .unwrap();
+    assert!(status.success());
+}
+
 #[test]
 fn a_c_program_calls_an_exported_one() {
     if let Err(error) = Toolchain::from_env() {
@@ -51,18 +68,7 @@ fn a_c_program_calls_an_exported_one() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     graph.export_object(path("net.o"), path("net.h"), &["y", "total"]).unwrap();
-    fs::write(path("main.c"), MAIN).unwrap();
-    let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_string());
-    let mut words = compiler.split_whitespace();
-    let status = Command::new(words.next().unwrap_or("cc"))
-        .args(words)
-        .args(["-std=c11", "-Wall", "-Werror", "-ffp-contract=off", "-o"])
-        .arg(path("main"))
-        .args([path("main.c"), path("net.o")])
-        .arg("-lm")
-        .status()
-        .unwrap();
-    assert!(status.success());
+    build(folder.path(), MAIN, &["net.o"]);
     let output = Command::new(path("main")).output().unwrap();
     assert!(output.status.success(), "{output:?}");
     let x = Tensor::from_shape_vec([5, 3], (0..15).map(|k| k as f32).collect::<Vec<_>>()).unwrap();
@@ -81,4 +87,60 @@ fn object_names_are_c_names() {
     let graph = CompiledGraph::new(&[x.exp()], CompileOptions::default()).unwrap();
     let error = graph.export_object("no-name.o", "no-name.h", &[]).unwrap_err();
     assert_eq!(error.to_string(), "no-name.o: the name before the extension must be a C identifier");
+}
+
+fn doubled() -> CompiledGraph {
+    let x = input("x", DType::F32, [Dim::from(2)]).unwrap();
+    CompiledGraph::new(&[x * 2.0], CompileOptions::default()).unwrap()
+}
+
+const TWO: &str = r#"
+#include "one.h"
+#include "two.h"
+
+int main(void) {
+  one_sizes s1 = {0};
+  two_sizes s2 = {0};
+  float x[2] = {1, 2}, y[2], z[2];
+  one_arrays a1 = {.in_x = x, .out_int = y};
+  two_arrays a2 = {.in_x = y, .out_0 = z};
+  if (one_check(&s1) || two_check(&s2) || one_run(&s1, &a1, 0) || two_run(&s2, &a2, 0)) return 1;
+  return z[0] == 4 && z[1] == 8 ? 0 : 2;
+}
+"#;
+
+#[test]
+fn two_programs_are_linked_into_one() {
+    if let Err(error) = Toolchain::from_env() {
+        eprintln!("skipped: no C compiler to embed with ({error})");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    for (name, outputs) in [("one", &["int"][..]), ("two", &[])] {
+        let path = |extension: &str| folder.path().join(name).with_extension(extension);
+        doubled().export_object(path("o"), path("h"), outputs).unwrap();
+    }
+    build(folder.path(), TWO, &["one.o", "two.o"]);
+    assert!(Command::new(folder.path().join("main")).status().unwrap().success());
+}
+
+#[test]
+fn both_files_are_written_or_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    fs::create_dir(path("folder")).unwrap();
+    for (header, problem) in [
+        ("net.o", "net.o: the object and its header need two files"),
+        ("folder/../net.o", "net.o: the object and its header need two files"),
+        ("folder", "folder: is a directory"),
+        ("missing/net.h", "No such file or directory (os error 2)"),
+    ] {
+        let error = doubled().export_object(path("net.o"), path(header), &[]).unwrap_err().to_string();
+        assert!(error.ends_with(problem), "{error}");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "{header}");
+    }
+    doubled().export_object(path("net.o"), path("net.h"), &[]).unwrap();
+    doubled().export_object(path("net.o"), path("net.h"), &["again"]).unwrap();
+    assert!(fs::read_to_string(path("net.h")).unwrap().contains("*out_again;"));
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3);
 }
