@@ -13,7 +13,8 @@ fn of(name: &str, shape: &[i64]) -> LazyTensor {
 fn negative_sizes_are_refused_at_the_call() {
     let n = || Dim::new("N", ..).unwrap();
     let x = || input("x", DType::I64, [n()]).unwrap();
-    let cases: Vec<(LazyTensor, usize, Result<&[usize], &str>)> = vec![
+    type Expected = Result<&'static [usize], &'static str>;
+    let cases: Vec<(LazyTensor, usize, Expected)> = vec![
         (x().sum(()).broadcast_to(&[n() - 5]), 7, Ok(&[2])),
         (x().sum(()).broadcast_to(&[n() - 5]), 5, Ok(&[0])),
         (
