@@ -39,7 +39,7 @@ int main(void) {
 
 /// Compiles a C program and links it with objects.
 fn build(folder: &Path, source: &str, objects: &[&str]) {
-    fs::write(folder.join("main.c"), source).unwrap();
+    fs::write(folder.join("main.c"), source).expect("the folder is ours");
     let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_string());
     let mut words = compiler.split_whitespace();
     let status = Command::new(words.next().unwrap_or("cc"))
@@ -49,7 +49,7 @@ fn build(folder: &Path, source: &str, objects: &[&str]) {
         .arg("-lm")
         .current_dir(folder)
         .status()
-        .unwrap();
+        .expect("there is a compiler");
     assert!(status.success());
 }
 
@@ -90,8 +90,8 @@ fn object_names_are_c_names() {
 }
 
 fn doubled() -> CompiledGraph {
-    let x = input("x", DType::F32, [Dim::from(2)]).unwrap();
-    CompiledGraph::new(&[x * 2.0], CompileOptions::default()).unwrap()
+    let x = input("x", DType::F32, [Dim::from(2)]).expect("the program is right");
+    CompiledGraph::new(&[x * 2.0], CompileOptions::default()).expect("the program is right")
 }
 
 const TWO: &str = r#"
