@@ -20,7 +20,7 @@ pub enum Error {
         /// The input, output or operator.
         tensor: String,
         /// What does not fit.
-        cause: DimError,
+        cause: Box<DimError>,
     },
     /// A tensor could not be made.
     #[error(transparent)]
