@@ -5,6 +5,9 @@ use tensorjit::{CompileOptions, CompiledGraph, DType, Dim, LazyTensor, Tensor, a
 use tj_tests::engines::{Call, all_outcomes};
 use tj_tests::everywhere;
 
+/// The shape of the result, or what the error says.
+type Want = Result<&'static [usize], &'static str>;
+
 fn of(name: &str, shape: &[i64]) -> LazyTensor {
     input(name, DType::I64, shape.iter().map(|&n| Dim::from(n))).unwrap()
 }
@@ -13,8 +16,7 @@ fn of(name: &str, shape: &[i64]) -> LazyTensor {
 fn negative_sizes_are_refused_at_the_call() {
     let n = || Dim::new("N", ..).unwrap();
     let x = || input("x", DType::I64, [n()]).unwrap();
-    type Expected = Result<&'static [usize], &'static str>;
-    let cases: Vec<(LazyTensor, usize, Expected)> = vec![
+    let cases: Vec<(LazyTensor, usize, Want)> = vec![
         (x().sum(()).broadcast_to(&[n() - 5]), 7, Ok(&[2])),
         (x().sum(()).broadcast_to(&[n() - 5]), 5, Ok(&[0])),
         (
@@ -130,7 +132,7 @@ fn empty_arrays_with_huge_axes_are_refused_in_words() {
     let of = |shape| input("x", DType::I64, shape).unwrap();
     let known = "input x: the number of elements of [4294967296, 4294967296, 0] does not fit in 64 bits";
     let (x, y) = (of(named), of(huge.map(Dim::from)));
-    let cases: Vec<(LazyTensor, Result<&[usize], &str>)> = vec![
+    let cases: Vec<(LazyTensor, Want)> = vec![
         (&x + 1, Ok(&[1 << 32, 1 << 32, 0])),
         (x.sum(0), Ok(&[1 << 32, 0])),
         (

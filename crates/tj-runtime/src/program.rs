@@ -374,7 +374,7 @@ impl Program {
         let queries = queries.map(|query| (&query.shape, format!("{} ({})", query.word, query.location)));
         let found = inputs.chain(queries).find_map(|(shape, tensor)| Some((huge(shape)?, tensor)));
         match found {
-            Some((cause, tensor)) => Error::TooLarge { tensor, cause: cause.into() },
+            Some((cause, tensor)) => Error::TooLarge { tensor, cause: Box::new(cause) },
             None => Error::Size(cause),
         }
     }
@@ -421,7 +421,7 @@ pub(crate) fn bytes(extents: &[usize], width: usize) -> Result<u64, DimError> {
 
 /// An error that says which tensor is too large.
 pub(crate) fn too_large(name: impl Fn() -> String) -> impl Fn(DimError) -> Error {
-    move |cause| Error::TooLarge { tensor: name(), cause: cause.into() }
+    move |cause| Error::TooLarge { tensor: name(), cause: Box::new(cause) }
 }
 
 fn no_memory(len: &Dim) -> Error {
