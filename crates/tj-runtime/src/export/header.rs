@@ -1,13 +1,13 @@
 //! The C header of an exported program.
 //!
-//! It holds, as plain C that the embedding program compiles, all but the kernels: the sizes as a struct, what must hold
-//! of them as `NAME_check`, the bytes of workspace as `NAME_workspace`, and `NAME_run`, which calls the kernels in order
-//! on memory of the caller. Dense contractions call plain loops with the stated bits; an embedding program may put a
-//! faster routine in their place by defining `TJ_GEMM_F32` or `TJ_GEMM_F64`.
+//! It holds, as plain C that the embedding program compiles, all but the kernels: the sizes as a struct, what must
+//! hold of them as `NAME_check`, the bytes of workspace as `NAME_workspace`, and `NAME_run`, which calls the kernels
+//! in order on memory of the caller. Dense contractions call plain loops with the stated bits; an embedding program
+//! may put a faster routine in their place by defining `TJ_GEMM_F32` or `TJ_GEMM_F64`.
 //!
-//! Every size is computed with checks, by the same expression in all three functions. `Dim::eval` has 127 bits for steps
-//! and C has 63: sizes whose steps need more are refused by `NAME_check` though the library takes them. What `NAME_check`
-//! takes, `Program::bind` takes.
+//! Every size is computed with checks, by the same expression in all three functions. `Dim::eval` has 127 bits for
+//! steps and C has 63: sizes whose steps need more are refused by `NAME_check` though the library takes them. What
+//! `NAME_check` takes, `Program::bind` takes.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -220,7 +220,7 @@ impl Header<'_> {
 
     fn workspace(&mut self) {
         let name = self.name;
-        self.line("/* Bytes of workspace, aligned to 64, that a run with these sizes needs; SIZE_MAX if they do not fit. */");
+        self.line("/* Bytes of workspace, aligned to 64, that a run needs; SIZE_MAX if they do not fit. */");
         self.line(&format!("static inline size_t {name}_workspace(const {name}_sizes *s) {{"));
         self.line("  tj_num bytes = tj_of(0);\n  (void)s;");
         self.total();
