@@ -4,6 +4,7 @@
 
 use std::io::IsTerminal as _;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -19,8 +20,8 @@ const FRAME: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub struct Progress {
     bar: ProgressBar,
-    /// Dropped with the work, which ends the wait for the first sign.
-    _going: Option<Sender<()>>,
+    /// Ends when the sender is dropped.
+    sign: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
 impl Progress {
@@ -33,21 +34,20 @@ impl Progress {
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }
-        let going = std::io::stderr().is_terminal().then(|| {
+        let sign = std::io::stderr().is_terminal().then(|| {
             let (going, done) = channel::<()>();
             let shown = bar.clone();
-            std::thread::spawn(move || {
+            let thread = std::thread::spawn(move || {
                 if done.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
                     shown.set_draw_target(ProgressDrawTarget::stderr());
                     shown.enable_steady_tick(FRAME);
                     // Until the work is done.
                     let _ = done.recv();
-                    shown.finish_and_clear();
                 }
             });
-            going
+            (going, thread)
         });
-        Progress { bar, _going: going }
+        Progress { bar, sign }
     }
 
     /// Says what is being done.
@@ -63,6 +63,11 @@ impl Progress {
 
 impl Drop for Progress {
     fn drop(&mut self) {
+        if let Some((going, thread)) = self.sign.take() {
+            drop(going);
+            // A thread that failed shows nothing.
+            let _ = thread.join();
+        }
         self.bar.finish_and_clear();
     }
 }

@@ -3,18 +3,20 @@
 //! **Problem.** Waking a thread takes as long as a small kernel runs, and a caller that hands its work over and sleeps
 //! leaves a processor idle for that time.
 //!
-//! **Idea.** The caller takes a share of every kernel. Others are asked once, at the first kernel that is worth sharing;
-//! they join whichever kernel is current when they arrive. Nobody waits for a helper that has not arrived. Between
+//! **Idea.** The caller takes a share of every kernel. Others are asked at the first kernel that is worth sharing; they join whichever kernel is current when they arrive. Nobody waits for a helper that has not arrived. Between
 //! kernels a helper looks out for the next one for a while, then leaves, and the caller asks again when there is work.
 //! A helper that has lost its processor to another process, while the caller waits for its piece, is brought to the
 //! caller's processor: threads of other libraries spin for tenths of a second after their work.
 //!
 //! **Invariants.** A piece is claimed by one thread. A kernel begins when all pieces of the one before it are done. A
-//! helper touches the work only while it is inside, and [`run`] returns only when none is.
+//! helper touches the work only while it is inside, and [`run`] returns only when none is. A panic of a piece is the
+//! caller's.
 //!
 //! **Cost.** A few allocations a run, two atomic additions a piece. No lock is held while work runs.
 #![allow(unsafe_code)]
 
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::Thread;
@@ -36,10 +38,10 @@ type Work<'w> = dyn Fn(usize, usize, i64) + Sync + 'w;
 
 /// Runs all pieces of all stages, stage by stage. Pieces that run at once have different numbers of threads.
 pub(crate) fn run(stages: &[Stage], work: &Work<'_>) {
-    // SAFETY: The work outlives its uses: `call` runs before `Close` is dropped by this thread, and by a helper only
-    // between its change of state from ASKED to INSIDE and its change to AWAY. `Close` takes ASKED back and waits until
-    // every state is AWAY, whether this function returns or unwinds, and only this function sets ASKED.
-    let work = unsafe { std::mem::transmute::<&Work<'_>, &'static Work<'static>>(work) };
+    // The lifetime is left out of the pointer's type; `take` says why that is right.
+    let work: *const Work<'_> = work;
+    // SAFETY: Both are pointers to the same trait object; nothing is dereferenced here.
+    let work = unsafe { std::mem::transmute::<*const Work<'_>, *const Work<'static>>(work) };
     let most = stages.iter().map(|stage| stage.workers).max().unwrap_or(1);
     let crew = Arc::new(Crew {
         current: AtomicUsize::new(0),
@@ -47,6 +49,7 @@ pub(crate) fn run(stages: &[Stage], work: &Work<'_>) {
         helpers: (1..most).map(|_| Helper::default()).collect(),
         caller: std::thread::current(),
         sleeps: AtomicBool::new(false),
+        panic: Mutex::new(None),
         work,
     });
     let close = Close(&crew);
@@ -59,9 +62,13 @@ pub(crate) fn run(stages: &[Stage], work: &Work<'_>) {
         crew.wait(|| progress.done.load(Ordering::SeqCst) >= progress.stage.pieces);
     }
     drop(close);
+    let panic = crew.panic.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some(panic) = panic {
+        resume_unwind(panic);
+    }
 }
 
-/// A helper that is not asked, or came too late.
+/// A helper that is not asked, has left, or came too late.
 const AWAY: u8 = 0;
 /// A helper that may come.
 const ASKED: u8 = 1;
@@ -73,8 +80,9 @@ const MOVED: u8 = 3;
 /// How often a thread looks for what it waits for before it gives up: some 20 to 50 microseconds.
 const LOOKS: u32 = 2000;
 
-/// How long the caller first sleeps while it waits.
+/// How long the caller first sleeps while it waits, and how long at most before it looks after helpers again.
 const NAP: Duration = Duration::from_micros(50);
+const LONGEST_NAP: Duration = Duration::from_millis(1);
 
 struct Crew {
     /// The stage that runs; their number once all have ended.
@@ -85,8 +93,15 @@ struct Crew {
     caller: Thread,
     /// Whether the caller sleeps, or is about to.
     sleeps: AtomicBool,
-    work: &'static Work<'static>,
+    /// What a piece that ran on a helper stopped with.
+    panic: Mutex<Option<Box<dyn Any + Send>>>,
+    work: *const Work<'static>,
 }
+
+// SAFETY: All but the pointer is shared safely, and what it points to is `Sync`.
+unsafe impl Send for Crew {}
+// SAFETY: As above.
+unsafe impl Sync for Crew {}
 
 #[derive(Default)]
 struct Helper {
@@ -188,7 +203,7 @@ impl Crew {
             if let Some(stuck) = stuck {
                 self.helpers[stuck].bring_here();
             }
-            (nap, before) = (2 * nap, now);
+            (nap, before) = ((2 * nap).min(LONGEST_NAP), now);
         }
         self.sleeps.store(false, Ordering::SeqCst);
     }
@@ -213,7 +228,15 @@ impl Crew {
             if piece >= stage.pieces {
                 break;
             }
-            (self.work)(number, worker, piece);
+            // SAFETY: The work lives until `run` returns or unwinds. The caller gets here before that; a helper only between
+            // its change of state from ASKED to INSIDE and its change to AWAY, and `Close` takes ASKED back and waits until
+            // every state is AWAY before `run` ends in either way. Only `run` sets ASKED.
+            let work = unsafe { &*self.work };
+            if worker == 0 {
+                work(number, worker, piece);
+            } else if let Err(panic) = catch_unwind(AssertUnwindSafe(|| work(number, worker, piece))) {
+                *self.panic.lock().unwrap_or_else(PoisonError::into_inner) = Some(panic);
+            }
             if done.fetch_add(1, Ordering::SeqCst) + 1 == stage.pieces && worker != 0 {
                 self.wake();
             }
@@ -299,9 +322,28 @@ mod tests {
     }
 
     #[test]
+    fn a_panic_of_a_helper_is_the_callers() {
+        // The caller keeps to its first piece until a helper has come and stopped.
+        let stopped = AtomicBool::new(false);
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            run(&[Stage { pieces: 64, workers: 3 }], &|_, worker, _| {
+                if worker != 0 {
+                    stopped.store(true, Ordering::SeqCst);
+                    panic!("stop");
+                }
+                while !stopped.load(Ordering::SeqCst) {
+                    std::thread::yield_now();
+                }
+            });
+        }));
+        let message = outcome.err().and_then(|panic| panic.downcast_ref::<&str>().map(ToString::to_string));
+        assert_eq!(message.as_deref(), Some("stop"));
+    }
+
+    #[test]
     fn a_panic_of_the_caller_waits_for_helpers() {
         let data = [1_u8; 64];
-        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
             // The second stage belongs to the caller alone.
             let stages = [Stage { pieces: 64, workers: 3 }, Stage { pieces: 1, workers: 1 }];
             run(&stages, &|stage, _, piece| assert!(stage == 0 && data[piece as usize] == 1, "stop"));

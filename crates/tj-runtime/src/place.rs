@@ -25,11 +25,11 @@ mod system {
             Set(unsafe { std::mem::zeroed() })
         }
 
-        /// The processors that this thread may run on.
+        /// The processors that the main thread of this process may run on.
         pub(crate) fn allowed() -> Set {
             let mut set = Set::empty();
             // SAFETY: The call writes to the set, whose true size it gets; if it fails the set stays empty.
-            unsafe { libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &mut set.0) };
+            unsafe { libc::sched_getaffinity(libc::getpid(), size_of::<libc::cpu_set_t>(), &mut set.0) };
             set
         }
 

@@ -111,7 +111,8 @@ impl Run<'_> {
         // SAFETY: The table has one entry for each buffer, size and number of the kernel, in its order, and outlives
         // the call. Each buffer holds the elements that the kernel may touch: inputs were checked against their
         // declared sizes, outputs and arena intervals were made from the same sizes, and `verify` with the guards
-        // evaluated at bind proved every access to lie inside. Tasks are disjoint, each worker has its own scratch
+        // evaluated at bind proved every access to lie inside. Buffers share memory only where
+        // `Access::InPlace` was proved. Tasks are disjoint, each worker has its own scratch
         // memory, and `code` keeps the function alive.
         let status = unsafe { entry(&args, lo, hi) };
         if status != STATUS_OK {

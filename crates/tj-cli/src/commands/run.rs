@@ -140,6 +140,7 @@ fn run_json(report: &RunReport, names: &[&str], outputs: &[Tensor], sweep: Optio
         "peak_bytes": report.peak_bytes,
         "bound_bytes": report.bound_bytes,
         "allocations": report.allocations,
+        "copied_inputs": report.copied_inputs,
         "outputs": values,
     })
 }

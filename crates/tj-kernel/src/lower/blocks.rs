@@ -150,7 +150,7 @@ fn strip(columns: &Dim) -> Dim {
     columns.ceildiv(&Dim::from(STRIPS * MOST_LANES)) * MOST_LANES
 }
 
-/// Lanes that any dtype has a divisor of.
+/// A multiple of the lanes of every dtype.
 const MOST_LANES: i64 = 32;
 
 impl<'l> Share<'l> {

@@ -5,11 +5,11 @@
 //! **Idea.** A strip of columns has its accumulators in memory, and rows are added to it one after the other, so that what is
 //! read lies side by side.
 //!
-//! **Bits.** Each column sees its rows in order, as the tree states. **Cost.** An accumulator is loaded and stored for each
+//! **Bits.** In a block each column sees its rows in order, and blocks fold by halves, as the tree states. **Cost.** An accumulator is loaded and stored for each
 //! element, in the first-level cache.
 
+use tj_ir::Dim;
 use tj_ir::expr::{BLOCK, row_lanes};
-use tj_ir::{Dim, Tree};
 
 use super::blocks::{Share, block_count};
 use super::nest::Nest;
@@ -34,9 +34,8 @@ pub(super) struct Sums<'s> {
 }
 
 impl Ctx<'_> {
-    /// A nest that reduces columns, for columns `span` of the loop `last`.
-    pub(super) fn columns(&mut self, nest: &Nest, last: &Loop, span: Span) {
-        let Some((Tree::Col, extent)) = &nest.reduce else { return };
+    /// A nest that reduces columns over `extent` rows, for columns `span` of the loop `last`.
+    pub(super) fn columns(&mut self, nest: &Nest, extent: &Dim, last: &Loop, span: Span) {
         let terms = self.terms(&nest.queries);
         let one_block =
             matches!(self.share, Share::OneBlock(_)) || extent.known_le(&Dim::from(BLOCK)) == Some(true);

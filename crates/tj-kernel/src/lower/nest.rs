@@ -119,7 +119,7 @@ impl Ctx<'_> {
                 if let Some((Tree::Col, extent)) = &nest.reduce
                     && ctx.share.folds(Tree::Col, extent).is_none()
                 {
-                    return ctx.columns(nest, last, (lo, hi));
+                    return ctx.columns(nest, extent, last, (lo, hi));
                 }
                 let lanes = row_lanes(ctx.plan.query(head).dtype) as u32;
                 ctx.run_loop(LoopKind::Lanes(lanes), last.index, lo, hi, |ctx| ctx.nest_body(nest, false));
