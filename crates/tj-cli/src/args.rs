@@ -45,7 +45,7 @@ pub struct RunArgs {
     /// Run once for each value of a size, in one process
     #[arg(long, value_name = "N=0,1,2", conflicts_with = "outputs")]
     pub sweep: Option<Sweep>,
-    /// Print a report of the run instead of its outputs
+    /// Print outputs and what the run cost as one object
     #[arg(long, value_name = "FORMAT")]
     pub report: Option<ReportFormat>,
     /// Print outputs as JSON
