@@ -154,17 +154,7 @@ impl LazyTensor {
 
     /// Name of the input, if it is one.
     pub fn input_name(&self) -> Option<&str> {
-        match &self.0.kind {
-            Kind::Input { name } => Some(name),
-            Kind::Data(_)
-            | Kind::Const(_)
-            | Kind::Size(_)
-            | Kind::Map { .. }
-            | Kind::Move { .. }
-            | Kind::Reduce { .. }
-            | Kind::Matmul { .. }
-            | Kind::Failed(_) => None,
-        }
+        if let Kind::Input { name } = &self.0.kind { Some(name) } else { None }
     }
 }
 
@@ -186,17 +176,7 @@ impl Node {
 
     /// What made it, for messages.
     fn origin(&self) -> String {
-        match &self.kind {
-            Kind::Input { name } => format!("input {name}"),
-            Kind::Data(_)
-            | Kind::Const(_)
-            | Kind::Size(_)
-            | Kind::Map { .. }
-            | Kind::Move { .. }
-            | Kind::Reduce { .. }
-            | Kind::Matmul { .. }
-            | Kind::Failed(_) => self.word().to_string(),
-        }
+        if let Kind::Input { name } = &self.kind { format!("input {name}") } else { self.word().to_string() }
     }
 
     /// The tensors it is built on.

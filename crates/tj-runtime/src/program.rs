@@ -399,8 +399,11 @@ impl Program {
         let most = (extent + multiple - 1) / multiple;
         let workers =
             if work < i128::from(self.parallel_work) { 1 } else { (self.threads as i64).min(most).max(1) };
-        let share = if kernel.has_gemm() { 1 } else { BALANCED };
-        let pieces = if workers == 1 { 1 } else { share * workers };
+        let pieces = match workers {
+            1 => 1,
+            _ if kernel.has_gemm() => workers,
+            _ => BALANCED * workers,
+        };
         let chunk = (extent + pieces - 1) / pieces;
         let chunk = ((chunk + multiple - 1) / multiple * multiple).max(1);
         Ok(BoundKernel { sizes, extent, workers: workers as usize, chunk })
