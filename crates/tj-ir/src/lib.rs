@@ -3,11 +3,11 @@
 //! What this layer knows: what a program *means*. Sizes are integer expressions over bounded symbols ([`dim`]);
 //! scalar operators are rows of one table ([`op`]) whose meaning is written over primitive operations ([`prim`],
 //! [`expand`], [`elementary`]); tensors are defined by expressions in index notation ([`expr`]); what could not
-//! be proven about sizes is a [`guard`]. A user builds [`LazyTensor`]s ([`lazy`]) and [`trace`] turns them into
+//! be proven about sizes is a [`guard`]; whole-tensor functions of libraries are a [`Function`]. A user builds [`LazyTensor`]s ([`lazy`]) and [`trace`] turns them into
 //! definitions. The texts of the layers above are read by the cursor in [`text`]. What it must never know: plans,
 //! kernels, loops, storage order.
 //!
-//! Modules in reading order: `dim`, `prim`, `op`, `expand`, `elementary`, `expr`, `guard`, `lazy`, `context`,
+//! Modules in reading order: `dim`, `prim`, `op`, `expand`, `elementary`, `expr`, `function`, `guard`, `lazy`, `context`,
 //! `trace`, `text`.
 
 #![forbid(unsafe_code)]
@@ -18,6 +18,7 @@ pub mod elementary;
 mod error;
 pub mod expand;
 pub mod expr;
+mod function;
 pub mod guard;
 mod lazy;
 pub mod op;
@@ -29,6 +30,7 @@ pub use context::Context;
 pub use dim::{Dim, DimError, Symbol};
 pub use error::{Cause, IrError, shape_text};
 pub use expr::{Expr, ExprArena, ExprId, Source, Tree};
+pub use function::{Combine, Field, Function};
 pub use guard::{Condition, Guard};
 pub use lazy::{
     At, Axes, LazyTensor, MAX_RANK, Operand, Shape, at, axis, constant, input, maximum, minimum, number,
