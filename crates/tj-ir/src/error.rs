@@ -138,6 +138,20 @@ pub enum Cause {
         /// Both counts.
         counts: (Dim, Dim),
     },
+    /// A condition on sizes that are there already and do not meet it.
+    #[error("{reason}: {condition} does not hold")]
+    Unmet {
+        /// What should hold.
+        condition: String,
+        /// The operator that needs it, and for what.
+        reason: String,
+    },
+    /// An input without data where data is needed.
+    #[error("input {name} has no data: compile the program and call it with data, or use defer")]
+    NoData {
+        /// Its name.
+        name: String,
+    },
     /// A reduction without identity over an axis that is always empty.
     #[error("{op}: axis {axis} has size 0, and {op} over nothing is undefined")]
     EmptyReduction {
@@ -206,9 +220,10 @@ impl Cause {
     }
 }
 
-/// A shape in messages: `[N, 4]`.
+/// A shape in messages: `[N, 4]`. Sizes that are there already are shown as numbers.
 pub fn shape_text(shape: &[Dim]) -> String {
-    format!("[{}]", shape.iter().map(Dim::to_string).collect::<Vec<_>>().join(", "))
+    let text = |dim: &Dim| dim.actual().map_or_else(|| dim.to_string(), |value| value.to_string());
+    format!("[{}]", shape.iter().map(text).collect::<Vec<_>>().join(", "))
 }
 
 fn dtype_text(dtypes: &[DType]) -> String {

@@ -43,6 +43,15 @@ impl Condition {
         })
     }
 
+    /// Whether it holds, if all its sizes are there already.
+    pub fn holds_now(&self) -> Option<bool> {
+        let (a, b) = self.sides();
+        match (a.actual(), b.actual()) {
+            (Some(_), Some(_)) => self.holds(&Symbol::deferred_value).ok(),
+            (None, _) | (_, None) => None,
+        }
+    }
+
     /// Whether it holds for all values in bounds, if that can be told.
     pub fn known(&self) -> Option<bool> {
         match self {
@@ -50,6 +59,20 @@ impl Condition {
             Condition::LessEqual(a, b) => a.known_le(b),
             Condition::Divides(d, n) => n.div_exact(d).map(|_| true),
         }
+    }
+
+    /// The same about other sizes.
+    ///
+    /// # Errors
+    /// The first that `f` gives.
+    pub fn try_map<E>(&self, mut f: impl FnMut(&Dim) -> Result<Dim, E>) -> Result<Condition, E> {
+        let (a, b) = self.sides();
+        let (a, b) = (f(a)?, f(b)?);
+        Ok(match self {
+            Condition::Equal(..) => Condition::Equal(a, b),
+            Condition::LessEqual(..) => Condition::LessEqual(a, b),
+            Condition::Divides(..) => Condition::Divides(a, b),
+        })
     }
 
     /// Both sides.

@@ -12,6 +12,7 @@
 
 mod build;
 mod contract;
+mod defer;
 mod elementwise;
 mod movement;
 mod operators;
@@ -34,6 +35,8 @@ use crate::guard::Guard;
 use crate::op::{Op, ReduceOp};
 
 pub use build::{constant, input, number, size};
+pub use defer::{Defer, defer};
+pub(crate) use elementwise::Fit;
 pub use elementwise::{Operand, maximum, minimum, where_};
 pub use movement::{At, at};
 pub use reduce::{Axes, axis};

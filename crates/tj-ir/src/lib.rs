@@ -8,7 +8,7 @@
 //! kernels, loops, storage order.
 //!
 //! Modules in reading order: `dim`, `prim`, `op`, `expand`, `elementary`, `expr`, `function`, `guard`, `lazy`, `context`,
-//! `trace`, `text`.
+//! `trace`, `key`, `text`.
 
 #![forbid(unsafe_code)]
 
@@ -20,11 +20,13 @@ pub mod expand;
 pub mod expr;
 mod function;
 pub mod guard;
+mod key;
 mod lazy;
 pub mod op;
 pub mod prim;
 pub mod text;
 pub mod trace;
+mod walk;
 
 pub use context::Context;
 pub use dim::{Dim, DimError, Symbol};
@@ -32,9 +34,10 @@ pub use error::{Cause, IrError, shape_text};
 pub use expr::{Expr, ExprArena, ExprId, Source, Tree};
 pub use function::{Combine, Field, Function};
 pub use guard::{Condition, Guard};
+pub use key::Structure;
 pub use lazy::{
-    At, Axes, LazyTensor, MAX_RANK, Operand, Shape, at, axis, constant, input, maximum, minimum, number,
-    size, where_,
+    At, Axes, Defer, LazyTensor, MAX_RANK, Operand, Shape, at, axis, constant, defer, input, maximum,
+    minimum, number, size, where_,
 };
 pub use op::{Op, ReduceOp};
 pub use trace::{Definition, InputDecl, Trace};

@@ -2,13 +2,17 @@
 //!
 //! Each node below the outputs becomes one [`Definition`], in post-order, each shared node once; leaves become
 //! inputs, constants and run-time numbers. The walk keeps its own stack. Numbers enter the program by class: 0, 1,
-//! -1 and 2 are constants, any other is a run-time number, so that programs which differ only in such numbers are
-//! one program.
+//! -1 and 2 are constants, any other is a run-time number, one a node, so that programs which differ only in such
+//! numbers are one program.
+//!
+//! Deferred sizes become sizes of the program ([`merge`]): those that meet as equal are one, those that are read over
+//! other sizes are 1, the rest is numbered. So the bits and the text of a program depend on no counter.
 
 use std::panic::Location;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
+use indexmap::map::Entry;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use tj_tensor::{DType, Scalar, Tensor};
@@ -19,6 +23,11 @@ use crate::expr::{Expr, ExprArena, ExprId, Indices, Source, Tree};
 use crate::guard::{Condition, Guard};
 use crate::lazy::{Kind, LazyTensor, Node, Shape};
 use crate::op::{Op, ReduceOp};
+use crate::walk::post_order;
+
+mod merge;
+
+use merge::Merged;
 
 /// A program in index notation, one definition an operator.
 #[derive(Clone, Debug, Default)]
@@ -37,6 +46,8 @@ pub struct Trace {
     pub numbers: Vec<Scalar>,
     /// Every size symbol, in order of appearance.
     pub symbols: Vec<Symbol>,
+    /// The deferred symbol that each of `symbols` stands for, if it does.
+    pub deferred: Vec<Option<Symbol>>,
 }
 
 /// An argument.
@@ -72,15 +83,16 @@ pub struct Definition {
 /// # Errors
 /// The first mistake that an output carries; one name for different inputs; one symbol with different bounds.
 pub fn trace(declared: &[LazyTensor], outputs: &[LazyTensor]) -> Result<Trace, IrError> {
-    let mut ctx = Ctx::default();
     for tensor in declared.iter().chain(outputs) {
         tensor.check()?;
     }
-    for tensor in declared {
-        ctx.visit(tensor)?;
+    let nodes = post_order(declared.iter().chain(outputs));
+    let mut ctx = Ctx { merged: merge::merge(&nodes), ..Ctx::default() };
+    for node in nodes {
+        let traced = ctx.add(node)?;
+        ctx.done.insert(node, traced);
     }
     for tensor in outputs {
-        ctx.visit(tensor)?;
         let source = ctx.as_source(tensor);
         ctx.trace.outputs.push(source);
     }
@@ -99,79 +111,51 @@ enum Traced {
 struct Ctx {
     trace: Trace,
     done: FxHashMap<*const Node, Traced>,
+    merged: Merged,
+    /// Deferred symbols that others do not stand for, with their names in the program.
+    numbered: IndexMap<Symbol, Symbol>,
     names: IndexMap<Arc<str>, u32>,
-    numbers: FxHashMap<Scalar, u32>,
     symbols: FxHashMap<Symbol, Symbol>,
     /// Conditions of the guards so far: each is recorded once.
     conditions: FxHashSet<Condition>,
 }
 
 impl Ctx {
-    fn visit(&mut self, root: &LazyTensor) -> Result<(), IrError> {
-        let mut todo: Vec<(&Node, bool)> = vec![(&root.0, false)];
-        while let Some((node, args_done)) = todo.pop() {
-            if self.done.contains_key(&(node as *const Node)) {
-                continue;
-            }
-            if args_done {
-                let traced = self.add(node)?;
-                self.done.insert(node, traced);
-            } else {
-                todo.push((node, true));
-                todo.extend(node.args().iter().rev().map(|arg| (&*arg.0, false)));
-            }
-        }
-        Ok(())
-    }
-
     fn add(&mut self, node: &Node) -> Result<Traced, IrError> {
         check_dtype(node)?;
-        for dim in &node.shape {
-            self.note_symbols(dim, node.location)?;
-        }
+        let shape = self.sizes(&node.shape, node.location)?;
         for guard in &node.guards {
-            if self.conditions.insert(guard.condition.clone()) {
-                let (a, b) = guard.condition.sides();
-                self.note_symbols(a, node.location)?;
-                self.note_symbols(b, node.location)?;
-                self.trace.guards.push(guard.clone());
+            let condition = guard.condition.try_map(|dim| self.size(dim, node.location))?;
+            if self.conditions.insert(condition.clone()) {
+                self.trace.guards.push(Guard { condition, ..guard.clone() });
             }
         }
-        if let Kind::Move { at, .. } = &node.kind {
-            // A slice may start at a size that no shape mentions.
-            for dim in at {
-                self.note_symbols(dim, node.location)?;
-            }
-        }
-        let rank = node.shape.len();
+        let rank = shape.len();
         let body = match &node.kind {
             Kind::Failed(error) => return Err(error.clone()),
-            Kind::Input { name } => return self.input(name, node),
+            Kind::Input { name } => return self.input(name, node, shape),
             Kind::Data(tensor) => {
-                self.trace.inputs.push(InputDecl {
-                    name: None,
-                    dtype: node.dtype,
-                    shape: node.shape.clone(),
-                    data: Some(tensor.clone()),
-                });
+                let (dtype, data) = (node.dtype, Some(tensor.clone()));
+                self.trace.inputs.push(InputDecl { name: None, dtype, shape, data });
                 return Ok(Traced::Source(Source::Input(self.trace.inputs.len() as u32 - 1)));
             }
             Kind::Const(value) => return Ok(Traced::Leaf(self.number(*value))),
             Kind::Size(dim) => {
-                self.note_symbols(dim, node.location)?;
-                return Ok(Traced::Leaf(self.trace.arena.intern(Expr::Size(dim.clone()), DType::I64)));
+                let dim = self.size(dim, node.location)?;
+                return Ok(Traced::Leaf(self.trace.arena.intern(Expr::Size(dim), DType::I64)));
             }
             Kind::Map { op, args } => {
-                let args = args.iter().map(|arg| self.read(arg, broadcast_indices(arg.shape(), &node.shape)));
+                let args = args.iter().map(|arg| {
+                    let at = broadcast_indices(&self.shape_of(arg), &shape);
+                    self.read(arg, at)
+                });
                 let args: SmallVec<[ExprId; 3]> = args.collect();
                 self.trace.arena.map(*op, args)
             }
             Kind::Move { arg, at, .. } => {
-                // The start of a slice may not be part of its size.
-                for dim in at {
-                    self.note_symbols(dim, node.location)?;
-                }
-                self.read(arg, at.clone())
+                // A slice may start at a size that no shape mentions.
+                let at = self.sizes(at, node.location)?;
+                self.read(arg, at)
             }
             Kind::Reduce { op, arg, axis } => {
                 let index = Symbol::index(rank as u32);
@@ -179,14 +163,14 @@ impl Ctx {
                 at.insert(*axis, Dim::symbol(&index));
                 let body = self.read(arg, at);
                 let tree = if *axis == rank { Tree::Row } else { Tree::Col };
-                let extent = arg.shape()[*axis].clone();
+                let extent = self.shape_of(arg)[*axis].clone();
                 self.trace.arena.intern(Expr::Reduce { op: *op, tree, index, extent, body }, node.dtype)
             }
             Kind::Matmul { args: [a, b] } => self.matmul(a, b, rank, node.dtype),
         };
         self.trace.defs.push(Definition {
             word: Arc::from(node.word()),
-            shape: node.shape.clone(),
+            shape,
             dtype: node.dtype,
             body,
             location: node.location,
@@ -194,29 +178,39 @@ impl Ctx {
         Ok(Traced::Source(Source::Def(self.trace.defs.len() as u32 - 1)))
     }
 
+    /// The shape of a tensor in the program.
+    fn shape_of(&self, tensor: &LazyTensor) -> Shape {
+        match self.done[&Arc::as_ptr(&tensor.0)] {
+            Traced::Leaf(_) => Shape::new(),
+            Traced::Source(Source::Input(i)) => self.trace.inputs[i as usize].shape.clone(),
+            Traced::Source(Source::Def(q)) => self.trace.defs[q as usize].shape.clone(),
+        }
+    }
+
     fn matmul(&mut self, a: &LazyTensor, b: &LazyTensor, rank: usize, dtype: DType) -> ExprId {
         let index = Symbol::index(rank as u32);
         let k = Dim::symbol(&index);
-        let extent = a.shape()[a.rank() - 1].clone();
-        let batch = rank - usize::from(a.rank() > 1) - usize::from(b.rank() > 1);
+        let (sa, sb) = (self.shape_of(a), self.shape_of(b));
+        let extent = sa[sa.len() - 1].clone();
+        let batch = rank - usize::from(sa.len() > 1) - usize::from(sb.len() > 1);
         let batch_at = |shape: &[Dim]| -> Indices {
             let own = shape.len().saturating_sub(2);
             let one = Dim::from(1);
             (0..own).map(|d| if shape[d] == one { Dim::from(0) } else { position(batch - own + d) }).collect()
         };
-        let mut at_a = batch_at(a.shape());
-        if a.rank() > 1 {
+        let mut at_a = batch_at(&sa);
+        if sa.len() > 1 {
             at_a.push(position(batch));
         }
         at_a.push(k.clone());
-        let mut at_b = batch_at(b.shape());
+        let mut at_b = batch_at(&sb);
         at_b.push(k);
-        if b.rank() > 1 {
+        if sb.len() > 1 {
             at_b.push(position(rank - 1));
         }
         let factors = [self.read(a, at_a), self.read(b, at_b)];
         let body = self.trace.arena.map(Op::Mul, SmallVec::from_slice(&factors));
-        let tree = match (a.rank() > 1, b.rank() > 1) {
+        let tree = match (sa.len() > 1, sb.len() > 1) {
             (true, true) => Tree::Contract,
             (_, false) => Tree::Row,
             (false, true) => Tree::Col,
@@ -224,15 +218,15 @@ impl Ctx {
         self.trace.arena.intern(Expr::Reduce { op: ReduceOp::Sum, tree, index, extent, body }, dtype)
     }
 
-    fn input(&mut self, name: &Arc<str>, node: &Node) -> Result<Traced, IrError> {
+    fn input(&mut self, name: &Arc<str>, node: &Node, shape: Shape) -> Result<Traced, IrError> {
         let declaration = |dtype: DType, shape: &[Dim]| format!("{dtype}{}", shape_text(shape));
         if let Some(&position) = self.names.get(name) {
             let first = &self.trace.inputs[position as usize];
-            if first.dtype != node.dtype || first.shape != node.shape {
+            if first.dtype != node.dtype || first.shape != shape {
                 let cause = Cause::DuplicateInput {
                     name: name.to_string(),
                     first: declaration(first.dtype, &first.shape),
-                    second: declaration(node.dtype, &node.shape),
+                    second: declaration(node.dtype, &shape),
                 };
                 return Err(IrError::new(cause, node.location));
             }
@@ -240,23 +234,18 @@ impl Ctx {
         }
         let position = self.trace.inputs.len() as u32;
         self.names.insert(name.clone(), position);
-        let (dtype, shape) = (node.dtype, node.shape.clone());
-        self.trace.inputs.push(InputDecl { name: Some(name.clone()), dtype, shape, data: None });
+        self.trace.inputs.push(InputDecl { name: Some(name.clone()), dtype: node.dtype, shape, data: None });
         Ok(Traced::Source(Source::Input(position)))
     }
 
     /// A number: a constant if its class is special, else an argument.
     fn number(&mut self, value: Scalar) -> ExprId {
         let dtype = value.dtype();
-        let special = [0.0, 1.0, -1.0, 2.0].iter().any(|&x| Scalar::F64(x).cast(dtype) == value);
-        if special || dtype.is_bool() {
+        if is_constant(value) {
             return self.trace.arena.constant(value);
         }
-        let next = self.trace.numbers.len() as u32;
-        let position = *self.numbers.entry(value).or_insert(next);
-        if position == next {
-            self.trace.numbers.push(value);
-        }
+        let position = self.trace.numbers.len() as u32;
+        self.trace.numbers.push(value);
         self.trace.arena.intern(Expr::Number(position), dtype)
     }
 
@@ -284,6 +273,34 @@ impl Ctx {
         }
     }
 
+    /// Sizes of the program for those of a node.
+    fn sizes(&mut self, dims: &[Dim], location: &'static Location<'static>) -> Result<Shape, IrError> {
+        dims.iter().map(|dim| self.size(dim, location)).collect()
+    }
+
+    /// The size of the program for that of a node: deferred symbols are merged and numbered, all are noted.
+    fn size(&mut self, dim: &Dim, location: &'static Location<'static>) -> Result<Dim, IrError> {
+        if dim.is_const().is_some() {
+            return Ok(dim.clone());
+        }
+        if !dim.any_deferred() {
+            self.note_symbols(dim, location)?;
+            return Ok(dim.clone());
+        }
+        let merged = dim.substitute(&|s| s.deferred_value().map(|_| self.merged.resolve(s)));
+        for symbol in merged.symbols() {
+            let Some(value) = symbol.deferred_value() else { continue };
+            let next = self.numbered.len() as u64;
+            if let Entry::Vacant(entry) = self.numbered.entry(symbol) {
+                let fresh = Symbol::fresh(next, ..).map_err(|error| IrError::new(error.into(), location))?;
+                entry.insert(fresh.with_hint(value));
+            }
+        }
+        let named = merged.substitute(&|s| self.numbered.get(s).map(Dim::symbol));
+        self.note_symbols(&named, location)?;
+        Ok(named)
+    }
+
     fn note_symbols(&mut self, dim: &Dim, location: &'static Location<'static>) -> Result<(), IrError> {
         if dim.is_const().is_some() {
             return Ok(());
@@ -296,6 +313,8 @@ impl Ctx {
             match self.symbols.get(&symbol) {
                 None => {
                     self.symbols.insert(symbol.clone(), symbol.clone());
+                    let deferred = self.numbered.iter().find(|(_, fresh)| **fresh == symbol);
+                    self.trace.deferred.push(deferred.map(|(deferred, _)| deferred.clone()));
                     self.trace.symbols.push(symbol);
                 }
                 Some(known) if known.same_bounds(&symbol) => {}
@@ -332,6 +351,12 @@ fn check_dtype(node: &Node) -> Result<(), IrError> {
         return Err(IrError::new(Cause::Unsupported { op, dtype }, node.location));
     }
     Ok(())
+}
+
+/// Whether a number is part of a program, and not one that the program receives.
+pub(crate) fn is_constant(value: Scalar) -> bool {
+    let dtype = value.dtype();
+    dtype.is_bool() || [0.0, 1.0, -1.0, 2.0].iter().any(|&x| Scalar::F64(x).cast(dtype) == value)
 }
 
 fn position(d: usize) -> Dim {

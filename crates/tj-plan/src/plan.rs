@@ -95,7 +95,7 @@ pub struct RootReduce {
 impl Plan {
     /// The traced form.
     pub fn from_trace(trace: Trace) -> Plan {
-        let Trace { arena, inputs, defs, outputs, guards, numbers, symbols } = trace;
+        let Trace { arena, inputs, defs, outputs, guards, numbers, symbols, deferred: _ } = trace;
         let queries = defs.into_iter().map(|def| Query {
             word: def.word,
             shape: def.shape,

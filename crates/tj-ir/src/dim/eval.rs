@@ -29,6 +29,25 @@ impl Dim {
         self.eval(&|symbol| symbol.hint()).ok()
     }
 
+    /// The value, if it is there already: of a constant, or where every symbol is a deferred one.
+    ///
+    /// ```
+    /// use tj_ir::dim::{Dim, Symbol};
+    /// let n = Dim::symbol(&Symbol::deferred(3));
+    /// assert_eq!((&n * 2 + 1).actual(), Some(7));
+    /// assert_eq!((&n + Dim::new("N", ..)?).actual(), None);
+    /// # Ok::<(), tj_ir::dim::DimError>(())
+    /// ```
+    #[must_use]
+    pub fn actual(&self) -> Option<i64> {
+        match &self.0 {
+            Repr::Const(value) => Some(*value),
+            Repr::Symbol(symbol) => symbol.deferred_value(),
+            Repr::Poly(_) => self.eval(&Symbol::deferred_value).ok(),
+            Repr::Poison(_) => None,
+        }
+    }
+
     /// The value of `symbol` for which the expression has the value `target`, the other symbols having `known` values.
     ///
     /// ```

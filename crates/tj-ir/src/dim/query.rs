@@ -100,6 +100,12 @@ impl Dim {
         symbols.into_iter()
     }
 
+    /// Whether a deferred symbol occurs anywhere in the expression.
+    #[must_use]
+    pub fn any_deferred(&self) -> bool {
+        self.any_symbol(&mut |symbol| symbol.deferred_value().is_some())
+    }
+
     /// Whether the symbol occurs anywhere in the expression.
     #[must_use]
     pub fn mentions(&self, symbol: &Symbol) -> bool {

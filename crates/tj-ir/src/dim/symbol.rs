@@ -1,14 +1,17 @@
 //! Symbols: the unknowns of sizes and index maps.
 //!
-//! A symbol is declared by a user and equal by name, or fresh (an axis whose size was not declared) and equal by a
-//! number its maker hands out, or the name of a loop. Bounds and hints ride along and take no part in equality,
-//! order or hash; who merges two mentions of one name checks [`Symbol::same_bounds`].
+//! A symbol is declared by a user and equal by name; or it stands for a number that is there already but shall not
+//! become part of a program: the size of an axis of deferred data, the end of a slice. Such a *deferred* symbol is equal
+//! to nothing but its copies. In a program it becomes a *fresh* one, equal by a number its maker hands out. The last
+//! kind is the name of a loop. Bounds and hints ride along and take no part in equality, order or hash; who merges two
+//! mentions of one name checks [`Symbol::same_bounds`].
 
 use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering as Order};
 
 use rustc_hash::FxHasher;
 
@@ -38,7 +41,15 @@ enum Inner {
     Index(u32),
     Declared(Arc<Declared>),
     Fresh(Arc<Fresh>),
+    /// In place, because every axis of deferred data makes one.
+    Deferred {
+        id: u64,
+        value: i64,
+    },
 }
+
+/// What the next deferred symbol is told apart by; in no text and no key.
+static NEXT: AtomicU64 = AtomicU64::new(0);
 
 #[derive(Clone)]
 struct Declared {
@@ -67,8 +78,10 @@ pub enum SymbolKind<'a> {
     Index(u32),
     /// Declared by a user under this name.
     Declared(&'a str),
-    /// The size of an undeclared axis, printed `s3`.
+    /// A size that a program receives without a name, printed `s3`.
     Fresh(u64),
+    /// A number that is there already, printed as that number.
+    Deferred(i64),
 }
 
 impl Symbol {
@@ -88,6 +101,21 @@ impl Symbol {
         Ok(Symbol(Inner::Fresh(Arc::new(Fresh { id, facts: SymbolFacts { lo, hi, hint: None } }))))
     }
 
+    /// A symbol that is equal to its copies alone and stands for a number that is there already, not negative.
+    #[must_use]
+    pub fn deferred(value: i64) -> Symbol {
+        Symbol(Inner::Deferred { id: NEXT.fetch_add(1, Order::Relaxed), value })
+    }
+
+    /// The number that a deferred symbol stands for.
+    #[must_use]
+    pub fn deferred_value(&self) -> Option<i64> {
+        match self.0 {
+            Inner::Deferred { value, .. } => Some(value),
+            Inner::Index(_) | Inner::Declared(_) | Inner::Fresh(_) => None,
+        }
+    }
+
     /// The loop index with this number. It has no bounds of its own: see [`Ranges`](super::Ranges).
     #[must_use]
     pub fn index(number: u32) -> Symbol {
@@ -102,6 +130,7 @@ impl Symbol {
             Inner::Index(_) => {}
             Inner::Declared(data) => Arc::make_mut(data).facts.hint = Some(hint),
             Inner::Fresh(data) => Arc::make_mut(data).facts.hint = Some(hint),
+            Inner::Deferred { value, .. } => *value = hint,
         }
         symbol
     }
@@ -113,6 +142,7 @@ impl Symbol {
             Inner::Index(number) => SymbolKind::Index(*number),
             Inner::Declared(data) => SymbolKind::Declared(&data.name),
             Inner::Fresh(data) => SymbolKind::Fresh(data.id),
+            Inner::Deferred { value, .. } => SymbolKind::Deferred(*value),
         }
     }
 
@@ -121,7 +151,7 @@ impl Symbol {
     pub fn as_index(&self) -> Option<u32> {
         match self.0 {
             Inner::Index(number) => Some(number),
-            Inner::Declared(_) | Inner::Fresh(_) => None,
+            Inner::Declared(_) | Inner::Fresh(_) | Inner::Deferred { .. } => None,
         }
     }
 
@@ -148,6 +178,7 @@ impl Symbol {
             Inner::Index(_) => None,
             Inner::Declared(data) => Some(data.facts),
             Inner::Fresh(data) => Some(data.facts),
+            Inner::Deferred { value, .. } => Some(SymbolFacts { lo: 0, hi: MAX_SIZE, hint: Some(*value) }),
         }
     }
 
@@ -156,6 +187,7 @@ impl Symbol {
             Inner::Index(number) => mix(1, u64::from(*number)),
             Inner::Declared(data) => data.hash,
             Inner::Fresh(data) => mix(2, data.id),
+            Inner::Deferred { id, .. } => mix(3, *id),
         }
     }
 }
@@ -209,7 +241,8 @@ impl PartialEq for Symbol {
             (Inner::Index(a), Inner::Index(b)) => a == b,
             (Inner::Declared(a), Inner::Declared(b)) => Arc::ptr_eq(a, b) || a.name == b.name,
             (Inner::Fresh(a), Inner::Fresh(b)) => a.id == b.id,
-            (Inner::Index(_) | Inner::Declared(_) | Inner::Fresh(_), _) => false,
+            (Inner::Deferred { id: a, .. }, Inner::Deferred { id: b, .. }) => a == b,
+            (Inner::Index(_) | Inner::Declared(_) | Inner::Fresh(_) | Inner::Deferred { .. }, _) => false,
         }
     }
 }
@@ -217,17 +250,21 @@ impl PartialEq for Symbol {
 impl Eq for Symbol {}
 
 impl Ord for Symbol {
-    /// Loop indices by number, then declared symbols by name, then fresh ones by id.
+    /// Loop indices by number, then declared symbols by name, then fresh ones by id, then deferred ones by age.
     fn cmp(&self, other: &Symbol) -> Ordering {
+        let kind = |inner: &Inner| match inner {
+            Inner::Index(_) => 0,
+            Inner::Declared(_) => 1,
+            Inner::Fresh(_) => 2,
+            Inner::Deferred { .. } => 3,
+        };
         match (&self.0, &other.0) {
             (Inner::Index(a), Inner::Index(b)) => a.cmp(b),
             (Inner::Declared(a), Inner::Declared(b)) if Arc::ptr_eq(a, b) => Ordering::Equal,
             (Inner::Declared(a), Inner::Declared(b)) => a.name.cmp(&b.name),
             (Inner::Fresh(a), Inner::Fresh(b)) => a.id.cmp(&b.id),
-            (Inner::Index(_), Inner::Declared(_) | Inner::Fresh(_))
-            | (Inner::Declared(_), Inner::Fresh(_)) => Ordering::Less,
-            (Inner::Declared(_) | Inner::Fresh(_), Inner::Index(_))
-            | (Inner::Fresh(_), Inner::Declared(_)) => Ordering::Greater,
+            (Inner::Deferred { id: a, .. }, Inner::Deferred { id: b, .. }) => a.cmp(b),
+            (a, b) => kind(a).cmp(&kind(b)),
         }
     }
 }
@@ -250,6 +287,7 @@ impl fmt::Display for Symbol {
             Inner::Index(number) => write!(f, "i{number}"),
             Inner::Declared(data) => f.write_str(&data.name),
             Inner::Fresh(data) => write!(f, "s{}", data.id),
+            Inner::Deferred { value, .. } => write!(f, "{value}"),
         }
     }
 }

@@ -230,8 +230,19 @@ fn try_map(op: Op, args: &[Operand], location: &'static Location<'static>) -> Re
     Ok(tensor)
 }
 
-/// Puts guards into a node that nobody else holds yet.
-pub(super) fn attach(tensor: &mut LazyTensor, guards: Vec<Guard>) {
+/// Puts guards into a node that nobody else holds yet. A guard whose sizes are there already is looked at now: if it
+/// does not hold, the node carries that; if it does, nothing is left to check, since whoever builds the same program
+/// on other data comes by here again.
+pub(super) fn attach(tensor: &mut LazyTensor, mut guards: Vec<Guard>) {
+    if guards.is_empty() || tensor.check().is_err() {
+        return;
+    }
+    if let Some(broken) = guards.iter().find(|guard| guard.condition.holds_now() == Some(false)) {
+        let cause = Cause::Unmet { condition: broken.condition.to_string(), reason: broken.reason.clone() };
+        *tensor = LazyTensor::failed(IrError::new(cause, broken.location));
+        return;
+    }
+    guards.retain(|guard| guard.condition.holds_now().is_none());
     std::sync::Arc::get_mut(&mut tensor.0).expect("a node that was just made is not shared").guards = guards;
 }
 
@@ -275,7 +286,8 @@ fn as_tensor(
     })
 }
 
-/// The shape that two shapes broadcast to: a literal 1 gives way, everything else must be equal.
+/// The shape that two shapes broadcast to: a literal 1 gives way, and so does a deferred size that is 1 now; everything
+/// else must be equal. Of what holds now [`Fit`] says how it holds, and `trace` makes the program rely on that.
 pub(super) fn broadcast(
     op: &'static str,
     left: &[Dim],
@@ -291,15 +303,53 @@ pub(super) fn broadcast(
         shape.push(match (of(left), of(right)) {
             (Some(a), Some(b)) if a == b || b == one => a,
             (Some(a), Some(b)) if a == one => b,
-            (Some(a), Some(b)) => {
-                require_equal(op, left, right, (&a, &b), guards, location)?;
-                if a.is_const().is_some() { a } else { b }
-            }
+            (Some(a), Some(b)) => match (a.actual(), b.actual()) {
+                (Some(x), Some(1)) if x != 1 => a,
+                (Some(1), Some(y)) if y != 1 => b,
+                (Some(x), Some(y)) if x == y => {
+                    if b.is_const().is_some() {
+                        b
+                    } else {
+                        a
+                    }
+                }
+                _ => {
+                    require_equal(op, left, right, (&a, &b), guards, location)?;
+                    if a.is_const().is_some() { a } else { b }
+                }
+            },
             (Some(a), None) | (None, Some(a)) => a,
             (None, None) => unreachable!("an axis below the greater rank belongs to one of the shapes"),
         });
     }
     Ok(shape)
+}
+
+/// How an axis of an argument meets the axis of a result over which it is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fit {
+    /// The sizes are the same expression.
+    Same,
+    /// It is a literal 1, read at 0.
+    One,
+    /// It is 1 now, and is read at 0 in every call.
+    OneNow,
+    /// The sizes are equal now, and are in every call; or a guard says so.
+    EqualNow,
+}
+
+impl Fit {
+    pub(crate) fn of(arg: &Dim, result: &Dim) -> Fit {
+        if arg == result {
+            Fit::Same
+        } else if *arg == 1 {
+            Fit::One
+        } else if arg.actual() == Some(1) && result.actual() != Some(1) {
+            Fit::OneNow
+        } else {
+            Fit::EqualNow
+        }
+    }
 }
 
 /// Proves that two sizes are equal, or records a guard, or fails.
@@ -311,7 +361,11 @@ pub(super) fn require_equal(
     guards: &mut Vec<Guard>,
     location: &'static Location<'static>,
 ) -> Result<(), Cause> {
-    match a.known_eq(b) {
+    let known = match (a.actual(), b.actual()) {
+        (Some(x), Some(y)) => Some(x == y),
+        (_, None) | (None, _) => a.known_eq(b),
+    };
+    match known {
         Some(true) => Ok(()),
         Some(false) => Err(Cause::Shapes {
             op,

@@ -4,7 +4,7 @@ use std::panic::Location;
 
 use smallvec::SmallVec;
 
-use super::elementwise::{attach, broadcast};
+use super::elementwise::{Fit, attach, broadcast};
 use super::reduce::resolve_axis;
 use super::sizes::require_size;
 use super::{Kind, LazyTensor, Shape};
@@ -189,16 +189,21 @@ impl LazyTensor {
                 require_size(op, axis, size, &mut guards, location)?;
             }
             let whole = broadcast(op, self.shape(), shape, &mut guards, location)?;
-            if let Some(d) = (0..shape.len()).find(|&d| whole[d] != shape[d] && shape[d] == Dim::from(1)) {
+            // The result of broadcasting must be the shape that was asked for.
+            let is_one = |d: usize| shape[d].actual() == Some(1) && whole[d].actual() != Some(1);
+            if let Some(d) = (0..shape.len()).find(|&d| whole[d] != shape[d] && is_one(d)) {
                 let dims = (whole[d].clone(), shape[d].clone());
                 return Err(Cause::Shapes { op, left: self.shape().to_vec(), right: shape.to_vec(), dims });
             }
             let lead = shape.len() - self.rank();
-            let one = Dim::from(1);
-            let map = self.shape().iter().enumerate();
-            let map = map.map(|(d, size)| if *size == one { Dim::from(0) } else { position(lead + d) });
-            let mut tensor =
-                moved(op, self, Shape::from_iter(shape.iter().cloned()), map.collect(), location);
+            let mut map = Indices::new();
+            for (d, size) in self.shape().iter().enumerate() {
+                map.push(match Fit::of(size, &shape[lead + d]) {
+                    Fit::One | Fit::OneNow => Dim::from(0),
+                    Fit::Same | Fit::EqualNow => position(lead + d),
+                });
+            }
+            let mut tensor = moved(op, self, Shape::from_iter(shape.iter().cloned()), map, location);
             attach(&mut tensor, guards);
             Ok(tensor)
         })
@@ -247,6 +252,11 @@ impl LazyTensor {
                     }
                 }
                 At::Index(index) => map.push(self.fixed(axis, *index, &mut guards, location)?),
+                At::Slice { start, stop, step } if self.is_deferred(axis, start, stop) => {
+                    let (first, length) = self.slice_now(axis, start.as_ref(), stop.as_ref(), *step)?;
+                    map.push(first + position(shape.len()) * *step);
+                    shape.push(length);
+                }
                 At::Slice { start, stop, step } => {
                     let size = &self.shape()[axis];
                     for end in [start, stop].into_iter().flatten().filter(|end| end.is_const().is_none()) {
@@ -275,6 +285,35 @@ impl LazyTensor {
         Ok(tensor)
     }
 
+    /// Whether the size of an axis and the ends of a slice of it are there already, but not part of the program.
+    fn is_deferred(&self, axis: usize, start: &Option<Dim>, stop: &Option<Dim>) -> bool {
+        let size = &self.shape()[axis];
+        let ends = [start, stop].into_iter().flatten();
+        size.is_const().is_none() && size.actual().is_some() && ends.clone().all(|end| end.actual().is_some())
+    }
+
+    /// First position and number of positions of a slice of a deferred axis, as deferred numbers: another slice is
+    /// the same program. A slice of everything stays that.
+    fn slice_now(
+        &self,
+        axis: usize,
+        start: Option<&Dim>,
+        stop: Option<&Dim>,
+        step: i64,
+    ) -> Result<(Dim, Dim), Cause> {
+        let size = &self.shape()[axis];
+        if step == 1 && start.is_none() && stop.is_none() {
+            return Ok((Dim::ZERO, size.clone()));
+        }
+        let now = |dim: &Dim| Dim::from(dim.actual().unwrap_or(0));
+        let (start, stop) = (start.map(now), stop.map(now));
+        let (first, length) = slice_range(&now(size), start.as_ref(), stop.as_ref(), step)
+            .ok_or_else(|| Cause::Argument { op: "index", problem: "a slice step of 0".to_string() })?;
+        let (first, length) = (first.actual().unwrap_or(0), length.actual().unwrap_or(0));
+        let deferred = |value: i64| Dim::symbol(&Symbol::deferred(value));
+        Ok((deferred(if length == 0 { 0 } else { first }), deferred(length)))
+    }
+
     fn fixed(
         &self,
         axis: usize,
@@ -283,6 +322,13 @@ impl LazyTensor {
         location: &'static Location<'static>,
     ) -> Result<Dim, Cause> {
         let size = &self.shape()[axis];
+        if let (None, Some(now)) = (size.is_const(), size.actual()) {
+            let found = if index < 0 { index.saturating_add(now) } else { index };
+            if !(0..now).contains(&found) {
+                return Err(Cause::Index { op: "index", index, axis, size: now.into() });
+            }
+            return Ok(Dim::symbol(&Symbol::deferred(found)));
+        }
         // `index` fits when `needed <= size`.
         let needed = if index < 0 { index.checked_neg() } else { index.checked_add(1) };
         let outside = || Cause::Index { op: "index", index, axis, size: size.clone() };
@@ -340,12 +386,18 @@ impl LazyTensor {
                     rest
                 }
                 None => {
+                    let now = total.actual().zip(known.actual());
+                    let (counted, group) =
+                        now.map_or((total.clone(), known.clone()), |(t, k)| (t.into(), k.into()));
                     guards.push(Guard {
-                        condition: Condition::Divides(known.clone(), total.clone()),
-                        reason: format!("reshape of {total} elements into groups of {known}"),
+                        condition: Condition::Divides(group.clone(), counted.clone()),
+                        reason: format!("reshape of {counted} elements into groups of {group}"),
                         location,
                     });
-                    total.floordiv(&known)
+                    match now {
+                        Some((t, k)) => Dim::symbol(&Symbol::deferred(t.checked_div(k).unwrap_or(0).max(0))),
+                        None => total.floordiv(&known),
+                    }
                 }
             }),
             _ => return Err(Cause::Argument { op, problem: "more than one size is left open".to_string() }),
@@ -353,6 +405,8 @@ impl LazyTensor {
         let shape: Shape =
             wanted.iter().map(|d| d.clone().or_else(|| rest.clone()).unwrap_or(Dim::from(1))).collect();
         if unknown == 0 {
+            let now = total.actual().zip(known.actual());
+            let (total, known) = now.map_or((total, known), |(t, k)| (t.into(), k.into()));
             match total.known_eq(&known) {
                 Some(true) => {}
                 Some(false) => {

@@ -158,7 +158,9 @@ impl<'a> Parser<'a> {
         let bounded = match plain.kind() {
             SymbolKind::Declared(name) => Symbol::declared(name, lo..=hi),
             SymbolKind::Fresh(id) => Symbol::fresh(id, lo..=hi),
-            SymbolKind::Index(_) => return Err(self.text.error_at(at, "the name of a size, not of a loop")),
+            SymbolKind::Index(_) | SymbolKind::Deferred(_) => {
+                return Err(self.text.error_at(at, "the name of a size, not of a loop"));
+            }
         };
         let bounded = bounded.map_err(|e| self.text.error_at(at, &format!("good bounds ({e})")))?;
         self.symbols.insert(text.to_owned(), bounded);
