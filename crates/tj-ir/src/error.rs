@@ -32,7 +32,7 @@ pub enum Cause {
         /// Right shape.
         right: Vec<Dim>,
         /// The two sizes that differ.
-        dims: (Dim, Dim),
+        dims: Box<(Dim, Dim)>,
     },
     /// An axis outside the rank.
     #[error("{op}: axis {axis} is out of range for rank {rank}")]
@@ -136,7 +136,7 @@ pub enum Cause {
         /// New shape.
         to: Vec<Dim>,
         /// Both counts.
-        counts: (Dim, Dim),
+        counts: Box<(Dim, Dim)>,
     },
     /// A condition on sizes that are there already and do not meet it.
     #[error("{reason}: {condition} does not hold")]

@@ -371,7 +371,7 @@ pub(super) fn require_equal(
             op,
             left: left.to_vec(),
             right: right.to_vec(),
-            dims: (a.clone(), b.clone()),
+            dims: Box::new((a.clone(), b.clone())),
         }),
         None => {
             let shapes = [crate::error::shape_text(left), crate::error::shape_text(right)];

@@ -192,7 +192,7 @@ impl LazyTensor {
             // The result of broadcasting must be the shape that was asked for.
             let is_one = |d: usize| shape[d].actual() == Some(1) && whole[d].actual() != Some(1);
             if let Some(d) = (0..shape.len()).find(|&d| whole[d] != shape[d] && is_one(d)) {
-                let dims = (whole[d].clone(), shape[d].clone());
+                let dims = Box::new((whole[d].clone(), shape[d].clone()));
                 return Err(Cause::Shapes { op, left: self.shape().to_vec(), right: shape.to_vec(), dims });
             }
             let lead = shape.len() - self.rank();
@@ -413,7 +413,7 @@ impl LazyTensor {
                     return Err(Cause::Reshape {
                         from: self.shape().to_vec(),
                         to: shape.to_vec(),
-                        counts: (total, known),
+                        counts: Box::new((total, known)),
                     });
                 }
                 None => guards.push(Guard {
