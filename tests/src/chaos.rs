@@ -6,7 +6,7 @@
 
 use tensorjit::{CompileOptions, CompiledGraph, Error, Scheduler};
 use tj_ir::{Expr, Source};
-use tj_plan::{Engine, GroupDecision, Grouping, Plan, QueryId, Sizes, fuse};
+use tj_plan::{Backend, Engine, GroupDecision, Grouping, Plan, QueryId, Sizes, fuse};
 
 use crate::check::{Arguments, Case};
 use crate::engines::{Named, Outcome, differ, scheduled};
@@ -63,7 +63,7 @@ impl Scheduler for Spoiled {
 
 /// Chaos on compiled code with several threads, and on interpreted kernels.
 pub fn engines(seed: u64) -> Vec<Named> {
-    let compiled = scheduled(Chaos { seed, engine: Engine::Compiled });
+    let compiled = scheduled(Chaos { seed, engine: Engine::Compiled(Backend::Auto) });
     let cut = CompileOptions { threads: 3, parallel_work: Some(0), ..compiled };
     let interpreted = scheduled(Chaos { seed: !seed, engine: Engine::InterpretKernel });
     vec![("chaos, compiled", cut), ("chaos, interpreted kernels", interpreted)]

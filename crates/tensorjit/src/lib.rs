@@ -30,13 +30,15 @@
 #![forbid(unsafe_code)]
 
 pub use tj_ir::{
-    At, Axes, Cause, Condition, Context, Dim, DimError, Guard, IrError, LazyTensor, Op, Operand, ReduceOp,
-    Symbol, at, axis, constant, input, maximum, minimum, number, size, where_,
+    At, Axes, Cause, Condition, Context, Defer, Dim, DimError, Guard, IrError, LazyTensor, Op, Operand,
+    ReduceOp, Symbol, at, axis, constant, defer, input, maximum, minimum, number, size, where_,
 };
 pub use tj_runtime::MaxBytes::Bytes;
 pub use tj_runtime::{
-    Backend, CompileOptions, CompiledGraph, DefaultScheduler, Error, Explanation, InterpretKernel,
-    InterpretPlan, MaxBytes, Observer, OutputView, RunReport, Scheduler, Stage, Unfused, doctor, explain,
+    Backend, CacheReport, CompileOptions, CompiledGraph, Compute, DefaultScheduler, Error, Explanation,
+    InterpretKernel, InterpretPlan, MaxBytes, Observer, On, OutputView, RunReport, Scheduler, Stage, Unfused,
+    cache_report, clear_cache, compute, compute_reported, compute_with, doctor, explain, fuse, fuse_with,
+    get_scheduler, set_cache_bytes, set_scheduler, with_scheduler,
 };
 pub use tj_tensor::{Buffer, DType, Element, Scalar, SliceSpec, Tensor, TensorError};
 

@@ -109,7 +109,7 @@ enum Repr {
     Symbol(Symbol),
     /// Anything else; see invariant 3.
     Poly(Arc<Poly>),
-    Poison(Poison),
+    Poison(Box<Poison>),
 }
 
 struct Poly {
@@ -245,7 +245,7 @@ impl Dim {
     }
 
     fn poison(cause: PoisonCause, expr: impl FnOnce() -> String) -> Dim {
-        Dim(Repr::Poison(Poison { cause, expr: expr().into() }))
+        Dim(Repr::Poison(Box::new(Poison { cause, expr: expr().into() })))
     }
 
     fn is_poisoned(&self) -> bool {

@@ -15,6 +15,7 @@
 //! **Cost.** Some 30 ns a node; memory is kept from one program to the next.
 
 use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use tj_tensor::{Scalar, Tensor};
@@ -30,7 +31,7 @@ use crate::trace::is_constant;
 pub struct Structure {
     words: Words,
     /// Data, in the order of the program's inputs.
-    inputs: Vec<Tensor>,
+    inputs: Vec<Arc<Tensor>>,
     numbers: Vec<Scalar>,
     symbols: Vec<Symbol>,
     numbered: FxHashMap<Symbol, u64>,
@@ -78,8 +79,23 @@ impl Structure {
         &self.words.0
     }
 
+    /// Adds a word that is no part of the program but must be equal, too.
+    pub fn add_word(&mut self, word: u64) {
+        self.words.0.push(word);
+    }
+
+    /// Adds a text that must be equal, too.
+    pub fn add_text(&mut self, text: &str) {
+        self.words.write(text.as_bytes());
+    }
+
+    /// The value of a deferred size, by first appearance.
+    pub fn value(&self, at: usize) -> i64 {
+        self.symbols[at].deferred_value().unwrap_or(0)
+    }
+
     /// Data, in the order of the program's inputs.
-    pub fn inputs(&self) -> &[Tensor] {
+    pub fn inputs(&self) -> &[Arc<Tensor>] {
         &self.inputs
     }
 
@@ -113,7 +129,7 @@ impl Structure {
     }
 
     fn id(&self, tensor: &LazyTensor) -> u64 {
-        self.done[&std::sync::Arc::as_ptr(&tensor.0)]
+        self.done[&Arc::as_ptr(&tensor.0)]
     }
 
     fn arg(&mut self, tensor: &LazyTensor) {
@@ -323,7 +339,7 @@ mod tests {
     use crate::lazy::{at, defer};
 
     fn tensor(shape: &[usize]) -> Tensor {
-        Tensor::full(shape.to_vec(), 1.0_f64).unwrap()
+        Tensor::full(shape, 1.0_f64).unwrap()
     }
 
     fn words(outputs: &[LazyTensor]) -> Vec<u64> {

@@ -135,7 +135,7 @@ impl Ctx {
             Kind::Failed(error) => return Err(error.clone()),
             Kind::Input { name } => return self.input(name, node, shape),
             Kind::Data(tensor) => {
-                let (dtype, data) = (node.dtype, Some(tensor.clone()));
+                let (dtype, data) = (node.dtype, Some(Tensor::clone(tensor)));
                 self.trace.inputs.push(InputDecl { name: None, dtype, shape, data });
                 return Ok(Traced::Source(Source::Input(self.trace.inputs.len() as u32 - 1)));
             }

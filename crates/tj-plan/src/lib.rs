@@ -30,8 +30,8 @@ pub use fuse::{Fused, Group, IllegalGrouping, fuse};
 pub use interpret::{InterpretError, interpret};
 pub use plan::{Plan, Produces, Query, QueryId, RootReduce};
 pub use scheduler::{
-    DefaultScheduler, Engine, GroupDecision, Grouping, InterpretKernel, InterpretPlan, Reason, Scheduler,
-    Sizes, Unfused,
+    Backend, DefaultScheduler, Engine, GroupDecision, Grouping, InterpretKernel, InterpretPlan, On, Reason,
+    Scheduler, Sizes, Unfused,
 };
 pub use text::{ParseError, parse, parse_fused};
 pub use verify::{Finding, Form, Rule, Unproven, debug_verify, debug_verify_fused, verify, verify_fused};

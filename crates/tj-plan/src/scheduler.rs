@@ -5,18 +5,30 @@
 //! be slow but never wrong. [`DefaultScheduler`] is one implementation, whose methods are the trait's defaults.
 
 use std::fmt;
+use std::sync::Arc;
 
 use tj_ir::Dim;
 
 use crate::group::default_grouping;
 use crate::plan::{Plan, QueryId};
 
-/// What turns a fused plan into results.
+/// What makes machine code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Backend {
+    /// The best one that is built in: Cranelift, else C.
+    #[default]
+    Auto,
+    /// Cranelift; needs no toolchain.
+    Cranelift,
+    /// C, through the machine's gcc or clang.
+    C,
+}
+
+/// What turns a fused plan into results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Engine {
     /// Native code.
-    #[default]
-    Compiled,
+    Compiled(Backend),
     /// Lowered to kernels, which are interpreted.
     InterpretKernel,
     /// The plan itself is interpreted.
@@ -35,12 +47,73 @@ pub trait Scheduler: Send + Sync {
 
     /// What runs the result.
     fn engine(&self) -> Engine {
-        Engine::Compiled
+        Engine::Compiled(Backend::Auto)
+    }
+
+    /// The same decisions, compiled by a certain back end.
+    ///
+    /// ```
+    /// use tj_plan::{Backend, DefaultScheduler, Engine, Scheduler};
+    ///
+    /// assert_eq!(DefaultScheduler.on(Backend::C).engine(), Engine::Compiled(Backend::C));
+    /// ```
+    fn on(self, backend: Backend) -> On<Self>
+    where
+        Self: Sized,
+    {
+        On { scheduler: self, backend }
     }
 
     /// Which queries are written into their readers, and which share a kernel.
     fn group(&self, plan: &Plan, sizes: &Sizes) -> Grouping {
         default_grouping(plan, sizes)
+    }
+}
+
+/// A scheduler whose plans a certain back end compiles. One that interprets stays that.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct On<S> {
+    scheduler: S,
+    backend: Backend,
+}
+
+impl<S: Scheduler> Scheduler for On<S> {
+    fn name(&self) -> &str {
+        self.scheduler.name()
+    }
+
+    fn options_key(&self) -> u64 {
+        self.scheduler.options_key()
+    }
+
+    fn engine(&self) -> Engine {
+        match self.scheduler.engine() {
+            Engine::Compiled(_) => Engine::Compiled(self.backend),
+            other @ (Engine::InterpretKernel | Engine::InterpretPlan) => other,
+        }
+    }
+
+    fn group(&self, plan: &Plan, sizes: &Sizes) -> Grouping {
+        self.scheduler.group(plan, sizes)
+    }
+}
+
+/// A shared scheduler, as `get_scheduler` gives it to threads that a user starts.
+impl<S: Scheduler + ?Sized> Scheduler for Arc<S> {
+    fn name(&self) -> &str {
+        (**self).name()
+    }
+
+    fn options_key(&self) -> u64 {
+        (**self).options_key()
+    }
+
+    fn engine(&self) -> Engine {
+        (**self).engine()
+    }
+
+    fn group(&self, plan: &Plan, sizes: &Sizes) -> Grouping {
+        (**self).group(plan, sizes)
     }
 }
 

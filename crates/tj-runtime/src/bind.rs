@@ -1,6 +1,7 @@
 //! Matching the sizes of real arguments to symbols.
 
 use smallvec::SmallVec;
+use tj_ir::dim::SymbolKind;
 use tj_ir::{Dim, Guard, InputDecl, Symbol, shape_text};
 use tj_tensor::Tensor;
 
@@ -91,6 +92,12 @@ impl Binder {
         }
         let mut found = Values::new();
         for (symbol, value) in self.symbols.iter().zip(values) {
+            // What the program received with its deferred data, an end of a slice say, is what it was then.
+            let received = match symbol.kind() {
+                SymbolKind::Fresh(_) => symbol.hint(),
+                SymbolKind::Declared(_) | SymbolKind::Index(_) | SymbolKind::Deferred(_) => None,
+            };
+            let value = value.or(received);
             let value = value.ok_or_else(|| Error::UnboundSymbol { symbol: symbol.to_string() })?;
             let (lo, hi) = symbol.bounds();
             if !(lo..=hi).contains(&value) {

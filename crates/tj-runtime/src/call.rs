@@ -51,7 +51,17 @@ impl<'t> Call<'t> {
     ) -> Result<Call<'t>, Error> {
         let inputs = order(program, named, given)?;
         let values = program.binder.bind(&inputs, bindings)?;
-        let bound = program.bind(values, bindings)?;
+        Call::bound(program, inputs, program.bind(values, bindings)?, max_bytes, arguments)
+    }
+
+    /// A call whose sizes are known. `inputs` are in the order of the program and have these sizes.
+    pub fn bound(
+        program: &Program,
+        inputs: SmallVec<[&'t Tensor; 8]>,
+        bound: Arc<Bound>,
+        max_bytes: MaxBytes,
+        arguments: Arguments,
+    ) -> Result<Call<'t>, Error> {
         let strided: SmallVec<[usize; 8]> =
             (0..inputs.len()).filter(|&i| !inputs[i].is_contiguous()).collect();
         let mut copied_bytes = 0_u64;
@@ -60,7 +70,7 @@ impl<'t> Call<'t> {
         }
         let mut donated: SmallVec<[(usize, usize); 4]> = SmallVec::new();
         let mut donated_bytes = 0;
-        if arguments == Arguments::Given && program.engine == Engine::Compiled {
+        if arguments == Arguments::Given && matches!(program.engine, Engine::Compiled(_)) {
             for &(input, output) in &program.donations {
                 let taken = donated.iter().any(|&(i, k)| i == input || k == output);
                 if !taken && inputs[input].owns_buffer() {

@@ -7,7 +7,9 @@ use tj_kernel::abi::KernelFn;
 use tj_kernel::{Kernel, Lowered};
 
 use crate::error::Error;
-use crate::options::Backend;
+use tj_plan::Backend;
+
+use crate::options::built_in;
 
 /// Machine code of a program's kernels. Equal kernels share code.
 pub(crate) struct Code {
@@ -34,7 +36,7 @@ impl Code {
     pub fn compile(lowered: &[Lowered], backend: Backend) -> Result<Code, Error> {
         let (distinct, which) = distinct(lowered);
         let kernels: Vec<&Kernel> = distinct.iter().collect();
-        let (functions, owner, backend) = match backend.built_in() {
+        let (functions, owner, backend) = match built_in(backend) {
             Backend::Auto | Backend::Cranelift => cranelift(&kernels)?,
             Backend::C => c(&kernels)?,
         };

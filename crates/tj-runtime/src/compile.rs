@@ -7,10 +7,10 @@
 //! A scheduler decides and never transforms; each stage is shown to the observer.
 
 use tj_ir::trace::trace;
-use tj_ir::{Dim, DimError, LazyTensor};
+use tj_ir::{Dim, DimError, LazyTensor, Symbol};
 use tj_kernel::verify::{BoundGuard, verify};
 use tj_kernel::{Lowered, lower};
-use tj_plan::{Engine, Form, Plan, Sizes, canonicalise, debug_verify, debug_verify_fused, fuse};
+use tj_plan::{Engine, Form, Plan, Scheduler, Sizes, canonicalise, debug_verify, debug_verify_fused, fuse};
 use tj_tensor::DType;
 
 use crate::bind::input_name;
@@ -22,16 +22,25 @@ use crate::observe::{Clock, Observer, Stage};
 use crate::options::CompileOptions;
 use crate::program::{Program, bytes, internal, schedule, too_large};
 
+/// A program, and the deferred symbol that each of its sizes stands for.
+pub(crate) struct Compiled {
+    pub program: Program,
+    pub deferred: Vec<Option<Symbol>>,
+}
+
 /// Compiles a program once for all sizes.
 pub(crate) fn compile(
     outputs: &[LazyTensor],
     options: &CompileOptions,
+    scheduler: &dyn Scheduler,
     observer: &mut dyn Observer,
-) -> Result<Program, Error> {
-    let scheduler = options.scheduler();
+) -> Result<Compiled, Error> {
+    let engine = options.engine(scheduler);
     let mut clock = Clock::new(observer);
 
-    let traced = Plan::from_trace(trace(&options.inputs, outputs)?);
+    let mut traced = trace(&options.inputs, outputs)?;
+    let deferred = std::mem::take(&mut traced.deferred);
+    let traced = Plan::from_trace(traced);
     debug_verify("trace", &traced, Form::Traced);
     clock.done(Stage::Trace, &|| explain::plan(&traced));
 
@@ -46,9 +55,9 @@ pub(crate) fn compile(
     check_counts(&fused.plan)?;
     clock.done(Stage::Fuse, &|| explain::fused(&fused));
 
-    let mut kernels = match scheduler.engine() {
+    let mut kernels = match engine {
         Engine::InterpretPlan => Vec::new(),
-        Engine::Compiled | Engine::InterpretKernel => schedule(&fused, lower(&fused)),
+        Engine::Compiled(_) | Engine::InterpretKernel => schedule(&fused, lower(&fused)),
     };
     if options.reuse {
         share_memory(&mut kernels, &fused.plan);
@@ -56,16 +65,18 @@ pub(crate) fn compile(
     let guards = verify_all(&kernels)?;
     clock.done(Stage::Kernel, &|| explain::kernels(&kernels));
 
-    let code = match scheduler.engine() {
-        Engine::Compiled => Some(Code::compile(&kernels, options.backend)?),
+    let code = match engine {
+        Engine::Compiled(backend) => Some(Code::compile(&kernels, backend)?),
         Engine::InterpretKernel | Engine::InterpretPlan => None,
     };
-    clock.done(Stage::Code, &|| explain::code(&kernels, options.backend));
+    clock.done(Stage::Code, &|| match engine {
+        Engine::Compiled(backend) => explain::code(&kernels, backend),
+        Engine::InterpretKernel | Engine::InterpretPlan => String::new(),
+    });
 
-    let engine = scheduler.engine();
     let program = Program::new(fused, kernels, guards, code, engine, options)?;
     clock.done(Stage::Memory, &|| explain::memory(&program));
-    Ok(program)
+    Ok(Compiled { program, deferred })
 }
 
 /// Refuses tensors whose number of elements overflows whatever the sizes are; the others are checked at bind.

@@ -7,7 +7,9 @@ use tj_ir::text::counted;
 use tj_kernel::Lowered;
 use tj_plan::{Fused, Plan};
 
-use crate::options::Backend;
+use tj_plan::Backend;
+
+use crate::options::built_in;
 use crate::program::Program;
 
 /// A plan.
@@ -42,7 +44,7 @@ pub(crate) fn kernels(kernels: &[Lowered]) -> String {
 
 /// What the back end makes of the kernels.
 pub(crate) fn code(kernels: &[Lowered], backend: Backend) -> String {
-    match backend.built_in() {
+    match built_in(backend) {
         Backend::C => c(kernels),
         Backend::Auto | Backend::Cranelift => clif(kernels),
     }

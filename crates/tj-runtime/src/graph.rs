@@ -6,20 +6,18 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use smallvec::SmallVec;
 use tj_ir::LazyTensor;
-use tj_ir::expr::Source;
-use tj_plan::Engine;
+use tj_plan::Backend;
 use tj_tensor::{Buffer, Tensor};
 
-use crate::arena::Pools;
 use crate::call::{Arguments, Call, order};
 use crate::compile::compile;
 use crate::error::Error;
-use crate::interpret;
+use crate::executable::Executable;
 use crate::observe::{Explanation, Observer, Silent};
-use crate::options::{Backend, CompileOptions, MaxBytes};
-use crate::program::{Program, bytes, internal};
+use crate::options::{CompileOptions, MaxBytes};
+use crate::program::internal;
 use crate::report::{Cost, RunReport, Totals};
-use crate::run::{CallMemory, run};
+use crate::select::Taken;
 use crate::view::OutputView;
 
 /// A program compiled once for all sizes of its inputs.
@@ -47,12 +45,10 @@ use crate::view::OutputView;
 /// ```
 #[derive(Debug)]
 pub struct CompiledGraph {
-    program: Program,
+    executable: Executable,
     max_bytes: MaxBytes,
     /// Positions of named inputs among all inputs of the program, in order of declaration.
     named: Vec<(String, usize)>,
-    numbers: Vec<u64>,
-    pools: Pools,
     totals: Mutex<Totals>,
 }
 
@@ -74,18 +70,17 @@ impl CompiledGraph {
         options: CompileOptions,
         observer: &mut dyn Observer,
     ) -> Result<CompiledGraph, Error> {
-        let program = compile(outputs, &options, observer)?;
+        let current = Taken::take();
+        let scheduler = options.scheduler(&current);
+        let program = compile(outputs, &options, &*scheduler, observer)?.program;
         let plan = &program.fused.plan;
         let named = plan.inputs.iter().enumerate();
         let named =
             named.filter_map(|(at, decl)| decl.name.as_deref().map(|name| (name.to_string(), at))).collect();
-        let numbers = plan.numbers.iter().map(|n| n.bits() as u64).collect();
         Ok(CompiledGraph {
-            program,
+            executable: Executable::new(program),
             max_bytes: options.max_bytes,
             named,
-            numbers,
-            pools: Pools::default(),
             totals: Mutex::default(),
         })
     }
@@ -103,12 +98,12 @@ impl CompiledGraph {
         header: impl AsRef<Path>,
         outputs: &[&str],
     ) -> Result<(), Error> {
-        crate::export::export(&self.program, object.as_ref(), header.as_ref(), outputs)
+        crate::export::export(&self.executable.program, object.as_ref(), header.as_ref(), outputs)
     }
 
     /// What a back end is given for this program, as text.
     pub fn code_text(&self, backend: Backend) -> String {
-        crate::explain::code(&self.program.kernels, backend)
+        crate::explain::code(&self.executable.program.kernels, backend)
     }
 
     /// Names of the inputs, in order of declaration.
@@ -118,7 +113,7 @@ impl CompiledGraph {
 
     /// Names of the sizes, in order of appearance.
     pub fn size_names(&self) -> impl Iterator<Item = String> {
-        self.program.binder.symbols().iter().map(ToString::to_string)
+        self.executable.program.binder.symbols().iter().map(ToString::to_string)
     }
 
     /// Computes the outputs.
@@ -151,7 +146,7 @@ impl CompiledGraph {
         inputs: &[(&str, &Tensor)],
     ) -> Result<(Vec<Tensor>, RunReport), Error> {
         let (outputs, cost) = self.execute(inputs, bindings)?;
-        Ok((outputs, cost.report(&self.program)))
+        Ok((outputs, cost.report(&self.executable.program)))
     }
 
     /// Computes the outputs from inputs that the caller gives away. Their memory is free as soon as the call ends,
@@ -188,7 +183,7 @@ impl CompiledGraph {
         inputs: Vec<(&str, Tensor)>,
     ) -> Result<(Vec<Tensor>, RunReport), Error> {
         let (outputs, cost) = self.execute_donating(inputs, bindings)?;
-        Ok((outputs, cost.report(&self.program)))
+        Ok((outputs, cost.report(&self.executable.program)))
     }
 
     /// Writes the outputs to memory of the caller.
@@ -202,7 +197,7 @@ impl CompiledGraph {
         outputs: &mut [OutputView<'_>],
     ) -> Result<RunReport, Error> {
         let call = self.prepare(inputs, &[], Arguments::Kept)?;
-        let plan = &self.program.fused.plan;
+        let plan = &self.executable.program.fused.plan;
         if outputs.len() != call.bound.output_shapes.len() {
             return Err(Error::OutputCount {
                 found: outputs.len(),
@@ -218,16 +213,16 @@ impl CompiledGraph {
             }
         }
         let views = outputs.iter_mut().map(OutputView::bytes).collect();
-        let cost = self.run(&call, views)?;
+        let cost = self.executable.run(&call, &plan.numbers, views)?;
         outputs.iter_mut().for_each(OutputView::finish);
-        let report = cost.report(&self.program);
+        let report = cost.report(&self.executable.program);
         self.count(cost);
         Ok(report)
     }
 
     /// What all calls so far have cost.
     pub fn report(&self) -> RunReport {
-        self.totals().report(&self.program)
+        self.totals().report(&self.executable.program)
     }
 
     fn totals(&self) -> MutexGuard<'_, Totals> {
@@ -245,7 +240,8 @@ impl CompiledGraph {
         bindings: &[(&str, i64)],
         arguments: Arguments,
     ) -> Result<Call<'t>, Error> {
-        Call::prepare(&self.program, &self.named, self.max_bytes, inputs, bindings, arguments)
+        let _current = Taken::take();
+        Call::prepare(&self.executable.program, &self.named, self.max_bytes, inputs, bindings, arguments)
     }
 
     fn execute(
@@ -257,14 +253,25 @@ impl CompiledGraph {
         self.finish(&call, SmallVec::new())
     }
 
+    fn finish(
+        &self,
+        call: &Call<'_>,
+        taken: SmallVec<[(usize, Buffer); 4]>,
+    ) -> Result<(Vec<Tensor>, Cost), Error> {
+        let (outputs, cost) =
+            self.executable.finish(call, &self.executable.program.fused.plan.numbers, taken)?;
+        self.count(cost.clone());
+        Ok((outputs, cost))
+    }
+
     fn execute_donating(
         &self,
         mut inputs: Vec<(&str, Tensor)>,
         bindings: &[(&str, i64)],
     ) -> Result<(Vec<Tensor>, Cost), Error> {
-        if !self.program.donations.is_empty() {
+        if !self.executable.program.donations.is_empty() {
             // What an earlier call has made is also held here, for later calls.
-            inputs.iter().for_each(|(_, tensor)| self.pools.forget(tensor));
+            inputs.iter().for_each(|(_, tensor)| self.executable.pools.forget(tensor));
         }
         let call = self.prepare(&borrowed(&inputs), bindings, Arguments::Given)?.with_inputs(SmallVec::new());
         let mut taken: SmallVec<[(usize, Buffer); 4]> = SmallVec::new();
@@ -275,94 +282,8 @@ impl CompiledGraph {
             let buffer = tensor.and_then(|tensor| tensor.try_into_buffer().ok());
             taken.push((output, buffer.ok_or_else(|| internal("donation", &"an input that others hold"))?));
         }
-        let call = call.with_inputs(order(&self.program, &self.named, &borrowed(&inputs))?);
+        let call = call.with_inputs(order(&self.executable.program, &self.named, &borrowed(&inputs))?);
         self.finish(&call, taken)
-    }
-
-    /// Runs a call; `taken` is memory for some outputs, by position.
-    fn finish(
-        &self,
-        call: &Call<'_>,
-        mut taken: SmallVec<[(usize, Buffer); 4]>,
-    ) -> Result<(Vec<Tensor>, Cost), Error> {
-        if self.program.engine != Engine::Compiled {
-            let outputs = interpret::run(&self.program, &call.bound, &|i| call.input(i))?;
-            let cost = call.cost(0);
-            self.count(cost.clone());
-            return Ok((outputs, cost));
-        }
-        let plan = &self.program.fused.plan;
-        let mut buffers: SmallVec<[Buffer; 4]> = SmallVec::new();
-        let mut fresh = 0;
-        for (position, (&source, shape)) in plan.produces.0.iter().zip(&call.bound.output_shapes).enumerate()
-        {
-            if let Some(at) = taken.iter().position(|(output, _)| *output == position) {
-                buffers.push(taken.swap_remove(at).1);
-                continue;
-            }
-            let bytes = bytes(shape, plan.dtype_of(source).size())?;
-            let (buffer, allocated) = self.pools.output(bytes as usize)?;
-            fresh += u64::from(allocated);
-            buffers.push(buffer);
-        }
-        let views = buffers.iter_mut().map(Buffer::as_bytes_mut).collect();
-        let mut cost = self.run(call, views)?;
-        cost.allocations += fresh;
-        let mut outputs = Vec::with_capacity(buffers.len());
-        for (position, ((buffer, &source), shape)) in
-            buffers.into_iter().zip(&plan.produces.0).zip(&call.bound.output_shapes).enumerate()
-        {
-            let output = Tensor::from_buffer(plan.dtype_of(source), shape, buffer)?;
-            // Memory that came from the user is aligned for its elements alone, and may be given away again.
-            if call.donated.iter().all(|&(_, taken)| taken != position) {
-                self.pools.keep(&output);
-            }
-            outputs.push(output);
-        }
-        self.count(cost.clone());
-        Ok((outputs, cost))
-    }
-
-    /// Runs the kernels; outputs that no kernel writes are copied.
-    fn run(&self, call: &Call<'_>, mut views: SmallVec<[&mut [u8]; 4]>) -> Result<Cost, Error> {
-        let bound = &call.bound;
-        if self.program.engine != Engine::Compiled {
-            let outputs = interpret::run(&self.program, bound, &|i| call.input(i))?;
-            for (view, output) in views.iter_mut().zip(&outputs) {
-                view.copy_from_slice(output.as_bytes().unwrap_or(&[]));
-            }
-            return Ok(call.cost(0));
-        }
-        let produces = &self.program.fused.plan.produces.0;
-        let (mut arena, fresh) = self.pools.arena(bound.arena_bytes as usize)?;
-        let first = |k: usize| produces.iter().position(|s| *s == produces[k]).unwrap_or(k);
-        let outputs = views.iter_mut().enumerate().map(|(k, view)| {
-            let written = matches!(produces[k], Source::Def(_)) && first(k) == k;
-            written.then_some(&mut **view)
-        });
-        let memory = CallMemory {
-            inputs: call.addresses(),
-            donated: &call.donated,
-            outputs: outputs.collect(),
-            arena: arena.as_bytes_mut(),
-            numbers: &self.numbers,
-        };
-        let ran = run(&self.program, bound, memory);
-        self.pools.give_back(arena);
-        ran?;
-        for k in 0..views.len() {
-            match produces[k] {
-                Source::Input(i) => {
-                    views[k].copy_from_slice(call.input(i as usize).as_bytes().unwrap_or(&[]));
-                }
-                Source::Def(_) if first(k) < k => {
-                    let (before, after) = views.split_at_mut(k);
-                    after[0].copy_from_slice(before[first(k)]);
-                }
-                Source::Def(_) => {}
-            }
-        }
-        Ok(call.cost(u64::from(fresh)))
     }
 }
 

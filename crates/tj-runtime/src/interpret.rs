@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 use tj_ir::Symbol;
 use tj_ir::expr::Source;
 use tj_kernel::{Access, Binding, Memory};
-use tj_plan::{Engine, QueryId};
+use tj_plan::{Engine, Plan, QueryId};
 use tj_tensor::{Buffer, Scalar, Tensor};
 
 use crate::error::Error;
@@ -14,22 +14,24 @@ use crate::program::{Bound, Program, internal};
 pub(crate) fn run<'t>(
     program: &Program,
     bound: &Bound,
+    numbers: &[Scalar],
     input: &dyn Fn(usize) -> &'t Tensor,
 ) -> Result<Vec<Tensor>, Error> {
     match program.engine {
         Engine::InterpretPlan => {
             let value = |symbol: &Symbol| program.binder.value(symbol, &bound.values);
-            let plan = &program.fused.plan;
+            let plan = Plan { numbers: numbers.to_vec(), ..program.fused.plan.clone() };
             let inputs: Vec<Tensor> = (0..plan.inputs.len()).map(|i| input(i).clone()).collect();
-            Ok(tj_plan::interpret(plan, &inputs, &value)?)
+            Ok(tj_plan::interpret(&plan, &inputs, &value)?)
         }
-        Engine::InterpretKernel | Engine::Compiled => run_kernels(program, bound, input),
+        Engine::InterpretKernel | Engine::Compiled(_) => run_kernels(program, bound, numbers, input),
     }
 }
 
 fn run_kernels<'t>(
     program: &Program,
     bound: &Bound,
+    all: &[Scalar],
     input: &dyn Fn(usize) -> &'t Tensor,
 ) -> Result<Vec<Tensor>, Error> {
     let plan = &program.fused.plan;
@@ -67,7 +69,7 @@ fn run_kernels<'t>(
                 queries.swap(read.index(), query.index());
             }
         }
-        let numbers: Vec<Scalar> = lowered.numbers.iter().map(|&n| plan.numbers[n as usize]).collect();
+        let numbers: Vec<Scalar> = lowered.numbers.iter().map(|&n| all[n as usize]).collect();
         // Each query is one buffer of the kernel at most, so that all views can be taken at once.
         let mut views: Vec<Option<&mut Buffer>> = queries.iter_mut().map(Some).collect();
         let mut block_views: FxHashMap<QueryId, &mut Buffer> =

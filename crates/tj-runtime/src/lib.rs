@@ -1,22 +1,28 @@
 //! From lazy tensors to values: compiles programs, binds sizes, plans memory and runs.
 //!
 //! What this layer knows: the pipeline (`compile`, one screen), programs and their memory (`program`, `bind`,
-//! `arena`, `budget`), calling machine code (`run`, `code`, `host`, `pool`), and what a user holds: [`CompiledGraph`].
+//! `arena`, `budget`), calling machine code (`run`, `code`, `host`, `pool`), and what a user meets: [`CompiledGraph`] for
+//! programs with named inputs, [`compute()`] for data that is there, by the scheduler that `select` finds and with code
+//! that `cache` keeps.
 //! What it must never know: file formats, the command line.
 //!
-//! Modules in reading order: `graph`, `compile`, `observe`, `program`, `bind`, `run`, `code`.
+//! Modules in reading order: `graph`, `compile`, `observe`, `program`, `bind`, `executable`, `run`, `code`, `select`, `outputs`,
+//! `compute`, `cache`.
 
 #![deny(unsafe_code)]
 
 mod arena;
 mod bind;
 mod budget;
+mod cache;
 mod call;
 mod code;
 mod compile;
+mod compute;
 mod crew;
 mod doctor;
 mod error;
+mod executable;
 mod explain;
 #[cfg(feature = "cranelift")]
 mod export;
@@ -26,22 +32,29 @@ mod in_place;
 mod interpret;
 mod observe;
 mod options;
+mod outputs;
 mod place;
 mod pool;
 mod program;
 mod report;
 mod run;
+mod select;
 #[cfg(feature = "c")]
 pub mod toolchain;
 mod view;
 
+pub use cache::{CacheReport, cache_report, clear_cache, set_cache_bytes};
+pub use compute::{compute, compute_reported, compute_with, fuse, fuse_with};
 pub use doctor::doctor;
 pub use error::Error;
 pub use graph::{CompiledGraph, explain};
 pub use observe::{Explanation, Observer, Silent, Stage};
-pub use options::{Backend, CompileOptions, MaxBytes};
+pub use options::{CompileOptions, MaxBytes};
+pub use outputs::{Compute, Lazies};
 pub use report::RunReport;
+pub use select::{get_scheduler, set_scheduler, with_scheduler};
 pub use tj_plan::{
-    DefaultScheduler, Engine, Grouping, InterpretKernel, InterpretPlan, Scheduler, Sizes, Unfused,
+    Backend, DefaultScheduler, Engine, Grouping, InterpretKernel, InterpretPlan, On, Scheduler, Sizes,
+    Unfused,
 };
 pub use view::OutputView;

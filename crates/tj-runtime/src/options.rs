@@ -4,7 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use tj_ir::LazyTensor;
-use tj_plan::{DefaultScheduler, Scheduler, Unfused};
+use tj_plan::{Backend, Engine, Scheduler, Unfused};
+
+use crate::select::Taken;
 
 /// Everything that changes how a program is compiled and run.
 #[derive(Clone)]
@@ -15,14 +17,14 @@ pub struct CompileOptions {
     pub reuse: bool,
     /// How many bytes inputs, temporaries and outputs of one call may take together.
     pub max_bytes: MaxBytes,
-    /// What makes machine code.
+    /// What makes machine code; `Auto` leaves it to the scheduler.
     pub backend: Backend,
     /// Number of threads of a call; 0 for all that the machine offers. Never changes a bit.
     pub threads: usize,
     /// Work below which a kernel runs on one thread, in operations on one element; `None` for the default, some 60
     /// microseconds. A tuning knob: 0 makes every kernel that can be cut run on all threads. Never changes a bit.
     pub parallel_work: Option<u64>,
-    /// Who decides; `None` for the default.
+    /// Who decides; `None` for the current scheduler, or one that fuses nothing if `fuse` says so.
     pub scheduler: Option<Arc<dyn Scheduler>>,
     /// Inputs that belong to the signature even if no output needs them.
     pub inputs: Vec<LazyTensor>,
@@ -40,26 +42,12 @@ pub enum MaxBytes {
     Unlimited,
 }
 
-/// What makes machine code.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Backend {
-    /// The best one that is built in: Cranelift, else C.
-    #[default]
-    Auto,
-    /// Cranelift; needs no toolchain.
-    Cranelift,
-    /// C, through the machine's gcc or clang.
-    C,
-}
-
-impl Backend {
-    /// What `Auto` stands for in this build.
-    pub(crate) fn built_in(self) -> Backend {
-        match self {
-            Backend::Auto if cfg!(all(feature = "c", not(feature = "cranelift"))) => Backend::C,
-            Backend::Auto => Backend::Cranelift,
-            Backend::Cranelift | Backend::C => self,
-        }
+/// What `Auto` stands for in this build.
+pub(crate) fn built_in(backend: Backend) -> Backend {
+    match backend {
+        Backend::Auto if cfg!(all(feature = "c", not(feature = "cranelift"))) => Backend::C,
+        Backend::Auto => Backend::Cranelift,
+        Backend::Cranelift | Backend::C => backend,
     }
 }
 
@@ -79,12 +67,21 @@ impl Default for CompileOptions {
 }
 
 impl CompileOptions {
-    /// The scheduler that these options choose.
-    pub(crate) fn scheduler(&self) -> Arc<dyn Scheduler> {
+    /// The scheduler that these options choose, where `current` is what applies otherwise.
+    pub(crate) fn scheduler(&self, current: &Taken) -> Arc<dyn Scheduler> {
         match &self.scheduler {
             Some(scheduler) => scheduler.clone(),
-            None if self.fuse => Arc::new(DefaultScheduler),
+            None if self.fuse => current.scheduler(),
             None => Arc::new(Unfused),
+        }
+    }
+
+    /// The engine of a scheduler, on the back end that these options choose.
+    pub(crate) fn engine(&self, scheduler: &dyn Scheduler) -> Engine {
+        match (scheduler.engine(), self.backend) {
+            (Engine::Compiled(backend), Backend::Auto) => Engine::Compiled(built_in(backend)),
+            (Engine::Compiled(_), backend) => Engine::Compiled(backend),
+            (other @ (Engine::InterpretKernel | Engine::InterpretPlan), _) => other,
         }
     }
 }
@@ -98,7 +95,7 @@ impl fmt::Debug for CompileOptions {
             .field("backend", &self.backend)
             .field("threads", &self.threads)
             .field("parallel_work", &self.parallel_work)
-            .field("scheduler", &self.scheduler().name())
+            .field("scheduler", &self.scheduler.as_deref().map(Scheduler::name))
             .finish_non_exhaustive()
     }
 }

@@ -31,6 +31,15 @@ const PARALLEL_WORK: u64 = 3_000_000;
 /// it gets one.
 const BALANCED: i64 = 4;
 
+/// Executable memory comes in pages: code, constants and relocations have some each.
+const PAGES: usize = 16 << 10;
+
+/// A value of a kernel and its instructions, unrolled.
+const BYTES_A_VALUE: usize = 100;
+
+/// A node of a plan and its place in the table of nodes.
+const BYTES_A_NODE: usize = 200;
+
 /// A program, compiled once for all sizes.
 #[derive(Debug)]
 pub(crate) struct Program {
@@ -260,6 +269,17 @@ impl Program {
 
     pub fn intervals(&self) -> &[ArenaInterval] {
         &self.intervals
+    }
+
+    /// Drops the data that the program was compiled with: each call brings its own.
+    pub fn forget_data(&mut self) {
+        self.fused.plan.inputs.iter_mut().for_each(|input| input.data = None);
+    }
+
+    /// What the program takes, roughly: pages of code, and what it knows of itself.
+    pub fn estimated_bytes(&self) -> u64 {
+        let values: usize = self.kernels.iter().map(|lowered| lowered.kernel.values.len()).sum();
+        (PAGES + BYTES_A_VALUE * values + BYTES_A_NODE * self.fused.plan.arena.len()) as u64
     }
 
     /// The program with sizes: guards checked, memory planned and verified.

@@ -52,7 +52,7 @@ pub fn input(name: &str, dtype: DType, shape: impl IntoIterator<Item = Dim>) -> 
 pub fn constant(tensor: &Tensor) -> LazyTensor {
     let location = Location::caller();
     let shape: Shape = tensor.shape().iter().map(|&extent| Dim::from(extent)).collect();
-    LazyTensor::node(Kind::Data(tensor.clone()), shape, tensor.dtype(), location)
+    LazyTensor::node(Kind::Data(Arc::new(tensor.clone())), shape, tensor.dtype(), location)
 }
 
 /// A number of a certain dtype, as a tensor of rank 0.

@@ -4,6 +4,7 @@
 //! asks and unknowns to the compiler: the same program on data of another shape is the same program.
 
 use std::panic::Location;
+use std::sync::Arc;
 
 use tj_tensor::{Scalar, Tensor};
 
@@ -49,7 +50,7 @@ impl Defer for &Tensor {
             Err(_) => Dim::from(extent),
         };
         let shape: Shape = self.shape().iter().map(axis).collect();
-        LazyTensor::node(Kind::Data(self.clone()), shape, self.dtype(), Location::caller())
+        LazyTensor::node(Kind::Data(Arc::new(self.clone())), shape, self.dtype(), Location::caller())
     }
 }
 

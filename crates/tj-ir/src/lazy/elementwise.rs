@@ -211,15 +211,23 @@ fn try_map(op: Op, args: &[Operand], location: &'static Location<'static>) -> Re
     let dtypes: SmallVec<[DType; 3]> = args.iter().map(|arg| operand_dtype(arg, strong)).collect();
     let (work, result) = op.dtypes(&dtypes).ok_or_else(|| fail(Cause::dtypes(name, op, &dtypes)))?;
 
-    let mut shape = Shape::new();
-    let mut guards = Vec::new();
     let mut ready: SmallVec<[LazyTensor; 3]> = SmallVec::new();
     for (position, arg) in args.iter().enumerate() {
         let to = if op == Op::Where && position == 0 { DType::Bool } else { work };
-        let tensor = as_tensor(arg, to, name, location)?;
-        shape = broadcast(name, &shape, tensor.shape(), &mut guards, location).map_err(fail)?;
-        ready.push(tensor);
+        ready.push(as_tensor(arg, to, name, location)?);
     }
+    let mut guards = Vec::new();
+    let mut shape = ready.iter().map(LazyTensor::shape).max_by_key(|shape| shape.len()).unwrap_or(&[]);
+    let broadcasted: Shape;
+    if ready.iter().any(|arg| arg.rank() > 0 && arg.shape() != shape) {
+        let mut joined = Shape::new();
+        for arg in &ready {
+            joined = broadcast(name, &joined, arg.shape(), &mut guards, location).map_err(fail)?;
+        }
+        broadcasted = joined;
+        shape = &broadcasted;
+    }
+    let shape: Shape = shape.iter().cloned().collect();
     if let (Op::Cast(to), [arg]) = (op, ready.as_slice())
         && arg.dtype() == to
     {
@@ -243,7 +251,8 @@ pub(super) fn attach(tensor: &mut LazyTensor, mut guards: Vec<Guard>) {
         return;
     }
     guards.retain(|guard| guard.condition.holds_now().is_none());
-    std::sync::Arc::get_mut(&mut tensor.0).expect("a node that was just made is not shared").guards = guards;
+    std::sync::Arc::get_mut(&mut tensor.0).expect("a node that was just made is not shared").guards =
+        guards.into();
 }
 
 /// The dtype of a host number next to tensors of dtype `strong`.

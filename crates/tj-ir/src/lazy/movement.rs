@@ -59,6 +59,7 @@ fn moved(
     at: Indices,
     location: &'static Location<'static>,
 ) -> LazyTensor {
+    let at = at.into_iter().collect();
     LazyTensor::node(Kind::Move { name, arg: arg.clone(), at }, shape, arg.dtype(), location)
 }
 

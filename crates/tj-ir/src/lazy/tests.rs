@@ -191,3 +191,7 @@ fn sizes_that_overflow_are_mistakes() {
         "the number of elements of [4294967295, 4294967295, 0] does not fit in 64 bits"
     );
 }
+#[test]
+fn a_node_is_small() {
+    assert_eq!((size_of::<Dim>(), size_of::<Kind>(), size_of::<Node>()), (24, 48, 184));
+}

@@ -1,0 +1,210 @@
+//! Compiled programs by their structure, least recently used first to go.
+//!
+//! **Problem.** `compute` meets the same program again and again, from any thread, and must find its code in less time
+//! than running it takes; and what nobody uses must not pile up. **Idea.** One table for the process, keyed by the
+//! words of [`tj_ir::Structure`], the scheduler and its engine. An entry is found under one short lock; compiling
+//! happens outside of it. Who finds that another thread is compiling the same program waits for it, but not for ever:
+//! that thread may itself wait for this one, where a scheduler runs tasks of others, so that after a while both compile.
+//!
+//! **Invariants.** An entry holds no data of a user. What fails to compile leaves no entry. The sum of the sizes of
+//! entries stays within the budget, but for the one used last; sizes are estimates of code and tables.
+
+use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use lru::LruCache;
+use rustc_hash::FxBuildHasher;
+
+use crate::error::Error;
+use crate::executable::Executable;
+
+/// What programs may take together, unless [`set_cache_bytes`] says otherwise.
+const BUDGET: u64 = 256 << 20;
+
+/// How long to wait for another thread that compiles the same program. Cranelift needs some milliseconds.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// A program in the cache.
+#[derive(Debug)]
+pub(crate) struct Cached {
+    pub executable: Executable,
+    /// For each size of the program, which deferred size of the structure it is.
+    pub sizes: Vec<usize>,
+}
+
+/// What has been compiled for `compute`, and what was found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CacheReport {
+    /// Programs that were compiled.
+    pub compilations: u64,
+    /// Runs that found their program.
+    pub cache_hits: u64,
+    /// Programs that had to go for others.
+    pub evictions: u64,
+    /// Programs that are held.
+    pub entries: usize,
+    /// What they take, by estimate.
+    pub bytes: u64,
+    /// What they may take.
+    pub max_bytes: u64,
+}
+
+struct Entry {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+enum State {
+    Compiling,
+    Ready(Arc<Cached>),
+    Failed,
+}
+
+struct Table {
+    entries: LruCache<Box<[u64]>, (Arc<Entry>, u64), FxBuildHasher>,
+    report: CacheReport,
+}
+
+static TABLE: LazyLock<Mutex<Table>> = LazyLock::new(|| {
+    let report = CacheReport { max_bytes: BUDGET, ..CacheReport::default() };
+    Mutex::new(Table { entries: LruCache::unbounded_with_hasher(FxBuildHasher), report })
+});
+
+fn table() -> MutexGuard<'static, Table> {
+    TABLE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Counts of the cache of compiled programs.
+///
+/// ```
+/// use tj_ir::defer;
+/// use tj_runtime::{cache_report, compute};
+/// use tj_tensor::Tensor;
+///
+/// # if cfg!(not(any(feature = "cranelift", feature = "c"))) {
+/// #     return Ok(()); // this build has no back end
+/// # }
+/// let before = cache_report();
+/// for rows in [0, 1, 1000] {
+///     let a = Tensor::full([rows, 3], 1.0_f32)?;
+///     compute((defer(&a) * 2.5).sum(1))?;
+/// }
+/// let after = cache_report();
+/// assert_eq!((after.compilations - before.compilations, after.cache_hits - before.cache_hits), (1, 2));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn cache_report() -> CacheReport {
+    let table = table();
+    CacheReport { entries: table.entries.len(), ..table.report }
+}
+
+/// Sets how many bytes compiled programs may take together, and drops what is too much. Programs that run stay until
+/// they end.
+pub fn set_cache_bytes(max_bytes: u64) {
+    let mut dropped = Vec::new();
+    {
+        let mut table = table();
+        table.report.max_bytes = max_bytes;
+        table.shrink(0, &mut dropped);
+    }
+    drop(dropped);
+}
+
+/// Forgets all compiled programs.
+pub fn clear_cache() {
+    let mut dropped = Vec::new();
+    {
+        let mut table = table();
+        while let Some((_, (entry, _))) = table.entries.pop_lru() {
+            dropped.push(entry);
+        }
+        table.report.bytes = 0;
+    }
+    drop(dropped);
+}
+
+impl Table {
+    /// Drops entries until the rest fits, but for the last `keep`. They are handed out, to be freed without the lock.
+    fn shrink(&mut self, keep: usize, dropped: &mut Vec<Arc<Entry>>) {
+        while self.report.bytes > self.report.max_bytes && self.entries.len() > keep {
+            let Some((_, (entry, bytes))) = self.entries.pop_lru() else { break };
+            self.report.bytes -= bytes;
+            self.report.evictions += 1;
+            dropped.push(entry);
+        }
+    }
+}
+
+/// The program of this key; `compile` makes it if it is not there.
+pub(crate) fn find(
+    key: &[u64],
+    compile: impl FnOnce() -> Result<Cached, Error>,
+) -> Result<Arc<Cached>, Error> {
+    let (entry, is_new) = {
+        let mut table = table();
+        match table.entries.get(key) {
+            Some((entry, _)) => (entry.clone(), false),
+            None => {
+                let entry = Arc::new(Entry { state: Mutex::new(State::Compiling), changed: Condvar::new() });
+                table.entries.put(key.into(), (entry.clone(), 0));
+                (entry, true)
+            }
+        }
+    };
+    if !is_new && let Some(found) = entry.wait() {
+        table().report.cache_hits += 1;
+        return Ok(found);
+    }
+    let failing = Failing { key, entry: &entry };
+    let cached = Arc::new(compile()?);
+    std::mem::forget(failing);
+    entry.set(State::Ready(cached.clone()));
+    let bytes = size_of_val(key) as u64 + cached.executable.program.estimated_bytes();
+    let mut dropped = Vec::new();
+    {
+        let mut table = table();
+        table.report.compilations += 1;
+        let before = table.entries.put(key.into(), (entry.clone(), bytes));
+        let freed = before.as_ref().map_or(0, |(_, bytes)| *bytes);
+        dropped.extend(before.map(|(entry, _)| entry));
+        table.report.bytes = table.report.bytes + bytes - freed;
+        table.shrink(1, &mut dropped);
+    }
+    drop(dropped);
+    Ok(cached)
+}
+
+impl Entry {
+    /// The program, as soon as it is there. `None` if it failed, or if it takes too long.
+    fn wait(&self) -> Option<Arc<Cached>> {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let compiling = |state: &mut State| matches!(state, State::Compiling);
+        let waited = self.changed.wait_timeout_while(state, PATIENCE, compiling);
+        match &*waited.unwrap_or_else(PoisonError::into_inner).0 {
+            State::Ready(cached) => Some(cached.clone()),
+            State::Compiling | State::Failed => None,
+        }
+    }
+
+    fn set(&self, state: State) {
+        *self.state.lock().unwrap_or_else(PoisonError::into_inner) = state;
+        self.changed.notify_all();
+    }
+}
+
+/// Takes an entry out again when its compilation fails, or panics in a scheduler.
+struct Failing<'k> {
+    key: &'k [u64],
+    entry: &'k Arc<Entry>,
+}
+
+impl Drop for Failing<'_> {
+    fn drop(&mut self) {
+        let mut table = table();
+        if table.entries.peek(self.key).is_some_and(|(entry, _)| Arc::ptr_eq(entry, self.entry)) {
+            table.entries.pop(self.key);
+        }
+        drop(table);
+        self.entry.set(State::Failed);
+    }
+}

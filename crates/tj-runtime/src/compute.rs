@@ -1,0 +1,188 @@
+//! Lazy arrays to values: `compute`, and `fuse` around it.
+//!
+//! A program is read as words ([`Structure`]), its code is found or compiled once ([`cache`](crate::cache)), and run on
+//! the data, numbers and sizes that the reading set aside. Nothing of a user's data stays behind.
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+use tj_ir::{Defer, Structure};
+use tj_plan::{Backend, Engine, Scheduler};
+use tj_tensor::Tensor;
+
+use crate::bind::Values;
+use crate::cache::{self, Cached};
+use crate::call::{Arguments, Call};
+use crate::compile::compile;
+use crate::error::Error;
+use crate::executable::Executable;
+use crate::observe::Silent;
+use crate::options::{CompileOptions, MaxBytes};
+use crate::outputs::{Compute, Lazies};
+use crate::report::{Cost, RunReport};
+use crate::select::Taken;
+
+thread_local! {
+    /// Memory for reading a program, kept from one to the next.
+    static STRUCTURE: Cell<Option<Box<Structure>>> = const { Cell::new(None) };
+}
+
+/// Computes lazy tensors, all in one program, by the scheduler that applies to this thread.
+///
+/// Takes a lazy tensor, or a tuple, array, slice or vector of them; what is not lazy passes through.
+///
+/// ```
+/// use tj_ir::defer;
+/// use tj_runtime::compute;
+/// use tj_tensor::Tensor;
+///
+/// # if cfg!(not(any(feature = "cranelift", feature = "c"))) {
+/// #     return Ok(()); // this build has no back end
+/// # }
+/// let a = Tensor::from_shape_vec([2, 2], vec![1, 2, 3, 4])?;
+/// let x = defer(&a);
+/// let (mean, total, same) = compute(((&x + &x) / 2, x.sum(()), 7))?;
+/// assert_eq!(mean.to_vec::<f64>()?, [1.0, 2.0, 3.0, 4.0]);
+/// assert_eq!((total.to_vec::<i64>()?, same), (vec![10], 7));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// The first mistake that a lazy tensor carries, with the line that made it; inputs without data; what the scheduler
+/// or back end refuses; more memory than is available.
+pub fn compute<C: Compute>(what: C) -> Result<C::Output, Error> {
+    let current = Taken::take();
+    let scheduler = current.scheduler();
+    Ok(run(what, &*scheduler)?.0)
+}
+
+/// As [`compute`], by this scheduler.
+///
+/// # Errors
+/// As there.
+pub fn compute_with<C: Compute>(what: C, scheduler: &dyn Scheduler) -> Result<C::Output, Error> {
+    let _current = Taken::take();
+    Ok(run(what, scheduler)?.0)
+}
+
+/// As [`compute`], with what the run has cost.
+///
+/// # Errors
+/// As there.
+pub fn compute_reported<C: Compute>(what: C) -> Result<(C::Output, RunReport), Error> {
+    let current = Taken::take();
+    let scheduler = current.scheduler();
+    let (outputs, ran) = run(what, &*scheduler)?;
+    let report =
+        ran.map_or_else(RunReport::default, |(cached, cost)| cost.report(&cached.executable.program));
+    Ok((outputs, report))
+}
+
+/// Applies a function to deferred arguments and computes its result. Several arguments are a tuple, which the function
+/// takes as one, so that its types are inferred.
+///
+/// ```
+/// use tj_runtime::fuse;
+/// use tj_tensor::Tensor;
+///
+/// # if cfg!(not(any(feature = "cranelift", feature = "c"))) {
+/// #     return Ok(()); // this build has no back end
+/// # }
+/// let a = Tensor::from_shape_vec([3], vec![1.0, 4.0, 9.0])?;
+/// let b = Tensor::from_shape_vec([3], vec![1.0, 0.0, 1.0])?;
+/// let r = fuse(|(x, y)| (x.sqrt() + y) / 2, (&a, &b))?;
+/// assert_eq!(r.to_vec::<f64>()?, [1.0, 1.0, 2.0]);
+/// let r = fuse(|x| x * 2, &a)?;
+/// assert_eq!(r.to_vec::<f64>()?, [2.0, 8.0, 18.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// As [`compute`].
+#[track_caller]
+pub fn fuse<A: Defer, R: Compute>(f: impl FnOnce(A::Lazy) -> R, args: A) -> Result<R::Output, Error> {
+    compute(f(args.defer()))
+}
+
+/// As [`fuse`], by this scheduler.
+///
+/// # Errors
+/// As [`compute`].
+#[track_caller]
+pub fn fuse_with<A: Defer, R: Compute>(
+    f: impl FnOnce(A::Lazy) -> R,
+    args: A,
+    scheduler: &dyn Scheduler,
+) -> Result<R::Output, Error> {
+    compute_with(f(args.defer()), scheduler)
+}
+
+type Ran = Option<(Arc<Cached>, Cost)>;
+
+fn run<C: Compute>(what: C, scheduler: &dyn Scheduler) -> Result<(C::Output, Ran), Error> {
+    let mut lazies = Lazies::new();
+    what.lazies(&mut lazies);
+    if lazies.is_empty() {
+        return Ok((what.finish(&mut std::iter::empty()), None));
+    }
+    let mut structure = STRUCTURE.take().unwrap_or_default();
+    let ran = structure
+        .read(&lazies)
+        .map_err(Error::from)
+        .and_then(|()| run_read(&lazies, &mut structure, scheduler));
+    structure.clear();
+    STRUCTURE.set(Some(structure));
+    let (values, cached, cost) = ran?;
+    Ok((what.finish(&mut values.into_iter()), Some((cached, cost))))
+}
+
+fn run_read(
+    lazies: &Lazies,
+    structure: &mut Structure,
+    scheduler: &dyn Scheduler,
+) -> Result<(Vec<Tensor>, Arc<Cached>, Cost), Error> {
+    let options = CompileOptions::default();
+    let engine = options.engine(scheduler);
+    structure.add_word(engine_word(engine));
+    structure.add_word(scheduler.options_key());
+    structure.add_text(scheduler.name());
+    let cached = cache::find(structure.words(), || compile_cached(lazies, structure, &options, scheduler))?;
+    let executable = &cached.executable;
+    let sizes = cached.sizes.iter().map(|&at| structure.value(at));
+    let values: Values = sizes.collect();
+    let bound = executable.program.bind(values, &[])?;
+    let inputs: SmallVec<[&Tensor; 8]> = structure.inputs().iter().map(|tensor| &**tensor).collect();
+    let call = Call::bound(&executable.program, inputs, bound, MaxBytes::Auto, Arguments::Kept)?;
+    let (outputs, cost) = executable.finish(&call, structure.numbers(), SmallVec::new())?;
+    Ok((outputs, cached.clone(), cost))
+}
+
+fn compile_cached(
+    lazies: &Lazies,
+    structure: &Structure,
+    options: &CompileOptions,
+    scheduler: &dyn Scheduler,
+) -> Result<Cached, Error> {
+    let compiled = compile(lazies, options, scheduler, &mut Silent)?;
+    let mut program = compiled.program;
+    program.forget_data();
+    let symbols = program.binder.symbols().iter().zip(&compiled.deferred);
+    let sizes = symbols.map(|(symbol, deferred)| {
+        let deferred = deferred.as_ref();
+        let at = deferred.and_then(|deferred| structure.symbols().iter().position(|known| known == deferred));
+        at.ok_or_else(|| Error::UnboundSymbol { symbol: symbol.to_string() })
+    });
+    let sizes = sizes.collect::<Result<_, _>>()?;
+    Ok(Cached { executable: Executable::new(program), sizes })
+}
+
+fn engine_word(engine: Engine) -> u64 {
+    match engine {
+        Engine::InterpretPlan => 0,
+        Engine::InterpretKernel => 1,
+        Engine::Compiled(Backend::Auto) => 2,
+        Engine::Compiled(Backend::Cranelift) => 3,
+        Engine::Compiled(Backend::C) => 4,
+    }
+}
