@@ -31,7 +31,11 @@ const LAYERS: &[(&str, &[&str])] = &[
         ],
     ),
     ("tj-io", &["tj-tensor"]),
-    ("tensorjit", &["tj-tensor", "tj-ir", "tj-plan", "tj-kernel", "tj-memory", "tj-runtime", "tj-io"]),
+    ("tj-macros", &[]),
+    (
+        "tensorjit",
+        &["tj-macros", "tj-tensor", "tj-ir", "tj-plan", "tj-kernel", "tj-memory", "tj-runtime", "tj-io"],
+    ),
     ("tj-cli", &["tensorjit"]),
 ];
 

@@ -29,10 +29,13 @@
 
 #![forbid(unsafe_code)]
 
+mod fused;
+
 pub use tj_ir::{
     At, Axes, Cause, Condition, Context, Defer, Dim, DimError, Guard, IrError, LazyTensor, Op, Operand,
     ReduceOp, Symbol, at, axis, constant, defer, input, maximum, minimum, number, size, where_,
 };
+pub use tj_macros::fused;
 pub use tj_runtime::MaxBytes::Bytes;
 pub use tj_runtime::{
     Backend, CacheReport, CompileOptions, CompiledGraph, Compute, DefaultScheduler, Error, Explanation,

@@ -2,7 +2,8 @@
 
 use tensorjit::{
     Cause, DefaultScheduler, Error, InterpretKernel, InterpretPlan, LazyTensor, Scheduler, Tensor, Unfused,
-    at, axis, compute, compute_reported, compute_with, defer, fuse, fuse_with, input, with_scheduler,
+    at, axis, compute, compute_reported, compute_with, defer, fuse, fuse_with, fused, fused_fn, input,
+    with_scheduler,
 };
 
 mod reference;
@@ -26,6 +27,14 @@ fn the_worked_example_is_one_kernel() {
     assert_eq!((report.kernels, report.temporary_bytes), (1, 0));
     let by_fuse = fuse(|(c, d)| (c + d) / 2, (&c, &d)).unwrap();
     assert_eq!(values(&by_fuse), MEAN);
+    assert_eq!(values(&add_and_divide(&c, &d).unwrap()), MEAN);
+    let by_macro = fused_fn!(|c, d| (c + d) / 2);
+    assert_eq!(values(&by_macro((&c, &d)).unwrap()), MEAN);
+}
+
+#[fused]
+fn add_and_divide(c: LazyTensor, d: LazyTensor) -> LazyTensor {
+    (c + d) / 2
 }
 
 #[test]
