@@ -33,8 +33,8 @@ pub use expr::{Expr, ExprArena, ExprId, Source, Tree};
 pub use function::{Combine, Field, Function};
 pub use guard::{Condition, Guard};
 pub use lazy::{
-    At, Axes, LazyTensor, MAX_RANK, Operand, Shape, at, axis, constant, input, maximum, minimum, number,
-    size, where_,
+    Along, At, Axes, LazyTensor, MAX_RANK, Operand, Order, Shape, Side, along, at, axis, constant, input,
+    maximum, minimum, number, size, where_,
 };
 pub use op::{Op, ReduceOp};
 pub use trace::{Definition, InputDecl, Trace};
