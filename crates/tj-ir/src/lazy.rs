@@ -15,6 +15,7 @@ mod call;
 mod contract;
 mod elementwise;
 mod gather;
+pub mod linalg;
 mod movement;
 mod operators;
 mod reduce;

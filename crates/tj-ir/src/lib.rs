@@ -34,7 +34,7 @@ pub use function::{Combine, Field, Function};
 pub use guard::{Condition, Guard};
 pub use lazy::{
     Along, At, Axes, LazyTensor, MAX_RANK, Operand, Order, Shape, Side, along, at, axis, constant, input,
-    maximum, minimum, number, size, where_,
+    linalg, maximum, minimum, number, size, where_,
 };
 pub use op::{Op, ReduceOp};
 pub use trace::{Definition, InputDecl, Trace};

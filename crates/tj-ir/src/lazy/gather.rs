@@ -100,7 +100,13 @@ fn axis_of(op: &'static str, x: &LazyTensor, axis: i64, location: Place) -> Made
 }
 
 /// Repeats axes of size 1, and new leading ones, to reach a shape.
-fn spread(op: &'static str, x: &LazyTensor, shape: &[Dim], guards: &mut Vec<Guard>, location: Place) -> Made {
+pub(super) fn spread(
+    op: &'static str,
+    x: &LazyTensor,
+    shape: &[Dim],
+    guards: &mut Vec<Guard>,
+    location: Place,
+) -> Made {
     if x.shape() == shape {
         return Ok(x.clone());
     }
