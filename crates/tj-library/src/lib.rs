@@ -8,7 +8,9 @@
 mod call;
 mod number;
 
+mod fft;
 mod gather;
+mod linalg;
 mod scan;
 mod sort;
 
@@ -16,10 +18,11 @@ mod error;
 
 use std::ops::Range;
 
-use tj_ir::Function;
+use tj_ir::{Field, Function};
 use tj_tensor::DType;
 
 use call::Call;
+use linalg::Task;
 use sort::{Direction, Side};
 
 pub use error::LibraryError;
@@ -83,6 +86,9 @@ pub fn run(
         return Ok(());
     }
     let dtype = args[0].dtype;
+    let factor = |task: Task, field: Field, results: &mut [ArrayMut<'_>]| {
+        linalg::run(&call, task, field, dtype, results)
+    };
     match function {
         Function::Sort { descending } => sort::sort(&call, Direction::new(descending), &mut results[0]),
         Function::Argsort { descending } => {
@@ -97,20 +103,18 @@ pub fn run(
         Function::TakeAlong => gather::take_along(&call, &mut results[0]),
         Function::Scatter { combine } => gather::scatter(&call, combine, &mut results[0]),
         Function::ScatterAlong { combine } => gather::scatter_along(&call, combine, &mut results[0]),
-        Function::Cholesky { .. }
-        | Function::Det { .. }
-        | Function::Slogdet { .. }
-        | Function::Inv { .. }
-        | Function::Solve { .. }
-        | Function::Qr { .. }
-        | Function::Svd { .. }
-        | Function::Svdvals { .. }
-        | Function::Eigh { .. }
-        | Function::Eigvalsh { .. }
-        | Function::Fft { .. }
-        | Function::Rfft
-        | Function::Irfft => {
-            Err(LibraryError::Shape { function: function.name(), problem: "is not there yet".to_string() })
-        }
+        Function::Cholesky { upper, field } => factor(Task::Cholesky { upper }, field, results),
+        Function::Det { field } => factor(Task::Det, field, results),
+        Function::Slogdet { field } => factor(Task::Slogdet, field, results),
+        Function::Inv { field } => factor(Task::Inv, field, results),
+        Function::Solve { field } => factor(Task::Solve, field, results),
+        Function::Qr { complete, field } => factor(Task::Qr { complete }, field, results),
+        Function::Svd { full, field } => factor(Task::Svd { full }, field, results),
+        Function::Svdvals { field } => factor(Task::Svdvals, field, results),
+        Function::Eigh { field } => factor(Task::Eigh, field, results),
+        Function::Eigvalsh { field } => factor(Task::Eigvalsh, field, results),
+        Function::Fft { inverse } => fft::fft(&call, inverse, &mut results[0]),
+        Function::Rfft => fft::rfft(&call, &mut results[0]),
+        Function::Irfft => fft::irfft(&call, &mut results[0]),
     }
 }
