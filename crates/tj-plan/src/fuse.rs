@@ -236,7 +236,7 @@ fn check_groups(
     for decision in grouping.groups.iter().filter(|g| !g.queries.is_empty()) {
         let queries: Vec<QueryId> = decision.queries.iter().map(|id| new_id[id].0).collect();
         let first = &fused.query(queries[0]).shape;
-        if let Some(&other) = queries[1..].iter().find(|&&id| !may_share(fused, queries[0], id)) {
+        if let Some(other) = misfit(fused, &queries) {
             let problem =
                 "results of a call share a kernel with each other and with nothing else".to_string();
             return Err(IllegalGrouping { query: order[other.index()], problem });
@@ -262,13 +262,20 @@ fn check_groups(
     Ok(groups)
 }
 
-/// Whether nothing about calls keeps two queries from being in one group.
-pub(crate) fn may_share(plan: &Plan, a: QueryId, b: QueryId) -> bool {
-    match (plan.root_call(a), plan.root_call(b)) {
-        (Some(a), Some(b)) => a.is_same_call(&b),
-        (None, None) => true,
-        (Some(_), None) | (None, Some(_)) => false,
-    }
+/// The first query of a group that does not belong there because of calls: different results of one call are a group,
+/// and queries without calls are.
+pub(crate) fn misfit(plan: &Plan, group: &[QueryId]) -> Option<QueryId> {
+    let (&first, rest) = group.split_first()?;
+    let first = plan.root_call(first);
+    let mut outputs: Vec<usize> = first.iter().map(|call| call.output).collect();
+    rest.iter().copied().find(|&id| match (&first, plan.root_call(id)) {
+        (None, None) => false,
+        (Some(first), Some(call)) if first.is_same_call(&call) && !outputs.contains(&call.output) => {
+            outputs.push(call.output);
+            false
+        }
+        (Some(_), _) | (None, Some(_)) => true,
+    })
 }
 
 #[cfg(test)]

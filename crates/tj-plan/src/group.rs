@@ -26,6 +26,7 @@ use tj_ir::text::counted;
 use tj_ir::{Dim, Expr, ExprId, Function, Op, Tree};
 
 use crate::canonicalise::{MAX_MAP, weight};
+use crate::fuse::misfit;
 use crate::plan::{Plan, QueryId};
 use crate::scheduler::{GroupDecision, Grouping, Reason, Sizes};
 
@@ -230,20 +231,21 @@ fn decide_groups(
     let mut calls: FxHashMap<(Function, Sources), usize> = FxHashMap::default();
     for id in plan.query_ids() {
         if let Some(call) = plan.root_call(id) {
-            let next = groups.len();
-            let group = *calls.entry((call.function, call.args)).or_insert(next);
-            if group == next {
-                groups.push(GroupDecision { queries: Vec::new(), outer: 0 });
-                sizes.push(0);
-            } else {
-                reasons.push(Reason {
-                    query: id,
-                    rule: "joined",
-                    detail: format!("computed with {}", groups[group].queries[0]),
-                });
+            let known = calls.entry((call.function, call.args)).or_insert(usize::MAX);
+            let with = |query: QueryId| misfit(plan, &[query, id]).is_none();
+            match groups.get_mut(*known).filter(|group| group.queries.iter().all(|&query| with(query))) {
+                Some(group) => {
+                    let detail = format!("computed with {}", group.queries[0]);
+                    reasons.push(Reason { query: id, rule: "joined", detail });
+                    group.queries.push(id);
+                }
+                None => {
+                    *known = groups.len();
+                    groups.push(GroupDecision { queries: vec![id], outer: 0 });
+                    sizes.push(0);
+                }
             }
-            groups[group].queries.push(id);
-            latest[id.index()] = Some(group);
+            latest[id.index()] = Some(*known);
             continue;
         }
         let me = NodeIndex::new(id.index());

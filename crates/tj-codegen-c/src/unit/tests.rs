@@ -1,6 +1,9 @@
 use expect_test::{Expect, expect};
+use tj_ir::Function;
 use tj_ir::dim::Dim;
-use tj_kernel::{Access, BinOp, Buf, Buffer, Builder, Gemm, Grid, Kernel, LoopKind, Matrix, UnOp};
+use tj_kernel::{
+    Access, Array, BinOp, Buf, Buffer, Builder, Call, Gemm, Grid, Kernel, LoopKind, Matrix, UnOp,
+};
 use tj_tensor::{DType, Scalar};
 
 use crate::{CodegenError, emit, emit_header};
@@ -92,6 +95,23 @@ fn gemm() -> Kernel {
     let matrix = |buffer| Matrix { buffer, offset: zero, row_stride: n, col_stride: one };
     b.gemm(Gemm { dtype: DType::F64, m: n, n, k: n, a: matrix(a), b: matrix(x), c: matrix(c) });
     b.finish()
+}
+
+fn call() -> Kernel {
+    let mut b = Builder::new("sorted", grid(5));
+    let n = Dim::new("N", ..).unwrap();
+    let x = b.buffer("x", DType::F32, &n * 5, Access::Read);
+    let y = b.buffer("y", DType::F32, &n * 5, Access::Write);
+    let extents = vec![b.int(5), b.size(&n)];
+    let array = |buffer| Array { buffer, extents: extents.clone() };
+    let function = Function::Sort { descending: true };
+    b.call(Call { function, args: vec![array(x)], results: vec![array(y)] });
+    b.finish()
+}
+
+#[test]
+fn texts_of_calls() {
+    check(&[&call()], expect![[""]]);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use tj_ir::text::counted;
 use tj_ir::{Dim, Expr};
 
 use super::{Finding, Rule};
-use crate::fuse::{Fused, may_share};
+use crate::fuse::{Fused, misfit};
 use crate::group::is_dense_contraction;
 use crate::plan::QueryId;
 
@@ -80,9 +80,9 @@ pub(super) fn check(fused: &Fused) -> Vec<Finding> {
             } else if several && group.outer == 0 && !shape.is_empty() && plan.root_call(id).is_none() {
                 findings.push(of_group(id, "it shares a kernel, but no outer axis"));
             }
-            if !may_share(plan, head, id) {
-                findings.push(of_group(id, "it shares a kernel with the results of a call"));
-            }
+        }
+        if let Some(id) = misfit(plan, &group.queries) {
+            findings.push(of_group(id, "it shares a kernel with a call that it is no other result of"));
         }
         if several && is_dense_contraction(plan, head) && group.outer + 1 < first.len() {
             let shared = counted(group.outer, "outer axis", "outer axes");
