@@ -30,8 +30,9 @@
 #![forbid(unsafe_code)]
 
 pub use tj_ir::{
-    At, Axes, Cause, Condition, Context, Dim, DimError, Guard, IrError, LazyTensor, Op, Operand, ReduceOp,
-    Symbol, at, axis, constant, input, maximum, minimum, number, size, where_,
+    Along, At, Axes, Cause, Combine, Condition, Context, Dim, DimError, Guard, IrError, LazyTensor, Op,
+    Operand, Order, ReduceOp, Side, Symbol, along, at, axis, constant, input, linalg, maximum, minimum,
+    number, size, where_,
 };
 pub use tj_runtime::MaxBytes::Bytes;
 pub use tj_runtime::{

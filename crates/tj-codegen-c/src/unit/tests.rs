@@ -111,7 +111,30 @@ fn call() -> Kernel {
 
 #[test]
 fn texts_of_calls() {
-    check(&[&call()], expect![[""]]);
+    check(
+        &[&call()],
+        expect![[r#"
+
+        /* sorted; tasks: 5
+           b0: x, 5*N x f32, read
+           b1: y, 5*N x f32, written
+           size 0: N
+        */
+        TJ_EXPORT i32 sorted(const tj_args *args, i64 task_lo, i64 task_hi) {
+          const f32 *restrict b0 = args->buffers[0];
+          f32 *restrict b1 = args->buffers[1];
+          const i64 v0 = task_lo;
+          const i64 v1 = task_hi;
+          const i64 v3 = args->sizes[0];
+          /* sort(1, 0) */
+          const i64 words[] = {1, 1, 0, 1, 1, 12, 2, 5, v3, 12, 2, 5, v3};
+          void *const arrays[] = {(void *)b0, (void *)b1};
+          const i32 status = args->host->call(words, 13, arrays, task_lo, task_hi);
+          if (status) return status;
+          return 0;
+        }
+    "#]],
+    );
 }
 
 #[test]
@@ -374,13 +397,13 @@ fn a_header() {
         extern "C" {
         #endif
 
-        /* Tasks: 0 to 10; any sub-range, each task once. Returns 0.
+        /* Tasks: 0 to 10; any sub-range, each task once. Returns 0, or what a function of the host says.
            buffers[0]: x, 1000 x f32, read
            buffers[1]: y, 10 x f32, written
            No two buffers overlap. */
         int32_t row_sum(const tj_args *args, int64_t task_lo, int64_t task_hi);
 
-        /* Tasks: 0 to 1; any sub-range, each task once. Returns 0.
+        /* Tasks: 0 to 1; any sub-range, each task once. Returns 0, or what a function of the host says.
            buffers[0]: a, 16 x f64, read
            buffers[1]: b, 16 x f64, read
            buffers[2]: c, 16 x f64, written
