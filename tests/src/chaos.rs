@@ -115,7 +115,15 @@ fn random_inlining(plan: &Plan, rng: &mut Rng) -> Vec<bool> {
     let percent = rng.pick(&[0, 30, 70, 100]);
     let mut inline = vec![false; plan.queries.len()];
     let mut nodes = vec![0; plan.queries.len()];
-    let produced = plan.produced();
+    let mut kept = plan.produced();
+    for id in plan.query_ids().filter(|&id| plan.root_call(id).is_some()) {
+        kept[id.index()] = true;
+        for (_, source) in plan.reads(id) {
+            if let Source::Def(q) = source {
+                kept[q as usize] = true;
+            }
+        }
+    }
     for id in plan.query_ids() {
         let own = plan.arena.reachable(&[plan.query(id).body]);
         let written = own.iter().map(|&node| match plan.arena.node(node) {
@@ -125,11 +133,11 @@ fn random_inlining(plan: &Plan, rng: &mut Rng) -> Vec<bool> {
             | Expr::Size(_)
             | Expr::Read { .. }
             | Expr::Map { .. }
-            | Expr::Reduce { .. } => 1,
+            | Expr::Reduce { .. }
+            | Expr::Call { .. } => 1,
         });
         nodes[id.index()] = written.sum();
-        let may =
-            plan.root_reduce(id).is_none() && !produced[id.index()] && nodes[id.index()] < MAX_NODES / 4;
+        let may = plan.root_reduce(id).is_none() && !kept[id.index()] && nodes[id.index()] < MAX_NODES / 4;
         inline[id.index()] = may && rng.chance(percent);
     }
     inline

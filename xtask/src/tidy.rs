@@ -47,6 +47,7 @@ const UNSAFE_FILES: &[&str] = &[
     "crates/tj-codegen-cranelift/src/executable.rs",
     "crates/tj-runtime/src/crew.rs",
     "crates/tj-runtime/src/host.rs",
+    "crates/tj-runtime/src/host/call.rs",
     "crates/tj-runtime/src/host/small.rs",
     "crates/tj-runtime/src/place.rs",
     "crates/tj-runtime/src/run.rs",

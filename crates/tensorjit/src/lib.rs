@@ -32,8 +32,9 @@
 mod fused;
 
 pub use tj_ir::{
-    At, Axes, Cause, Condition, Context, Defer, Dim, DimError, Guard, IrError, LazyTensor, Op, Operand,
-    ReduceOp, Symbol, at, axis, constant, defer, input, maximum, minimum, number, size, where_,
+    Along, At, Axes, Cause, Combine, Condition, Context, Defer, Dim, DimError, Guard, IrError, LazyTensor,
+    Op, Operand, Order, ReduceOp, Side, Symbol, along, at, axis, constant, defer, input, linalg, maximum,
+    minimum, number, size, where_,
 };
 pub use tj_macros::fused;
 pub use tj_runtime::MaxBytes::Bytes;

@@ -84,7 +84,8 @@ impl Ctx<'_> {
                 | Stmt::While { .. }
                 | Stmt::If { .. }
                 | Stmt::Fold { .. }
-                | Stmt::Gemm(_) => continue,
+                | Stmt::Gemm(_)
+                | Stmt::Call(_) => continue,
             };
             let t = self.ctype(dtype)?;
             self.text.line(format_args!("_Alignas(64) {t} {name}[{}];", view.width));

@@ -23,13 +23,16 @@ typedef struct tj_host {
                    const float *, int64_t, int64_t, float *, int64_t, int64_t);
   void (*gemm_f64)(int64_t, int64_t, int64_t, const double *, int64_t, int64_t,
                    const double *, int64_t, int64_t, double *, int64_t, int64_t);
+  /* Rows lo..hi of a function of whole arrays: words that say which, their number, one pointer an array. Not 0: it has
+     no result, and neither has the kernel. */
+  int32_t (*call)(const int64_t *words, int64_t n_words, void *const *arrays, int64_t lo, int64_t hi);
 } tj_host;
 
 typedef struct tj_args {
   void *const *buffers;   /* one a buffer, never null, aligned for its elements */
   const int64_t *sizes;   /* one a size */
   const uint64_t *params; /* bits of each parameter, zero-extended */
-  const tj_host *host;    /* used by kernels that multiply matrices */
+  const tj_host *host;    /* used by kernels that multiply matrices or call functions */
 } tj_args;
 #endif
 ";
@@ -61,7 +64,7 @@ pub fn emit_header(name: &str, kernels: &[&Kernel]) -> Result<String, CodegenErr
 fn declare(out: &mut String, kernel: &Kernel) -> Result<(), CodegenError> {
     let mut line = |text: String| writeln!(out, "{text}").expect("a string takes any text");
     line(format!(
-        "\n/* Tasks: 0 to {}; any sub-range, each task once. Returns 0.",
+        "\n/* Tasks: 0 to {}; any sub-range, each task once. Returns 0, or what a function of the host says.",
         comment(&kernel.grid.extent.to_string())
     ));
     for (i, b) in kernel.buffers.iter().enumerate() {

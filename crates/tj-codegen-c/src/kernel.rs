@@ -6,8 +6,9 @@
 
 use std::fmt::Display;
 
+use tj_kernel::abi::{Word, call_words};
 use tj_kernel::lanes::Shape;
-use tj_kernel::{Access, BinOp, Block, Buf, Gemm, Kernel, LoopKind, Matrix, Op, Stmt, Value, Var};
+use tj_kernel::{Access, BinOp, Block, Buf, Call, Gemm, Kernel, LoopKind, Matrix, Op, Stmt, Value, Var};
 use tj_tensor::DType;
 
 use crate::CodegenError;
@@ -164,6 +165,7 @@ impl Ctx<'_> {
                 self.text.line(format_args!("const {t} v{} = {from}[0];", dst.0));
             }
             Stmt::Gemm(gemm) => self.gemm(gemm)?,
+            Stmt::Call(call) => self.call(call)?,
         }
         Ok(())
     }
@@ -204,7 +206,8 @@ impl Ctx<'_> {
             | Stmt::Set(..)
             | Stmt::Store { .. }
             | Stmt::Fold { .. }
-            | Stmt::Gemm(_) => unreachable!("only statements with blocks are control flow"),
+            | Stmt::Gemm(_)
+            | Stmt::Call(_) => unreachable!("only statements with blocks are control flow"),
         }
         self.text.close();
         Ok(())
@@ -280,6 +283,30 @@ impl Ctx<'_> {
         let (m, n, k) = (self.operand(gemm.m)?, self.operand(gemm.n)?, self.operand(gemm.k)?);
         let (a, b, c) = (self.matrix(&gemm.a)?, self.matrix(&gemm.b)?, self.matrix(&gemm.c)?);
         self.text.line(format_args!("args->host->gemm_{}({m}, {n}, {k}, {a}, {b}, {c});", gemm.dtype));
+        Ok(())
+    }
+
+    fn call(&mut self, call: &Call) -> Result<(), CodegenError> {
+        let mut words = Vec::new();
+        for word in call_words(self.kernel, call) {
+            words.push(match word {
+                Word::Known(number) => number.to_string(),
+                Word::Size(value) => self.operand(value)?,
+            });
+        }
+        let arrays: Vec<String> = call
+            .args
+            .iter()
+            .chain(&call.results)
+            .map(|array| format!("(void *)b{}", array.buffer.0))
+            .collect();
+        let n = words.len();
+        self.text.line(format_args!("/* {} */", call.function));
+        self.text.line(format_args!("const i64 words[] = {{{}}};", words.join(", ")));
+        self.text.line(format_args!("void *const arrays[] = {{{}}};", arrays.join(", ")));
+        self.text
+            .line(format_args!("const i32 status = args->host->call(words, {n}, arrays, task_lo, task_hi);"));
+        self.text.line("if (status) return status;");
         Ok(())
     }
 

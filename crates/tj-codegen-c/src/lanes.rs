@@ -110,7 +110,8 @@ fn is_shared(lanes: &Lanes, stmt: &Stmt) -> bool {
         | Stmt::While { .. }
         | Stmt::If { .. }
         | Stmt::Fold { .. }
-        | Stmt::Gemm(_) => false,
+        | Stmt::Gemm(_)
+        | Stmt::Call(_) => false,
     }
 }
 
@@ -180,7 +181,12 @@ impl Runs<'_> {
                 self.used(*index);
                 self.used(*value);
             }
-            Stmt::For { .. } | Stmt::While { .. } | Stmt::If { .. } | Stmt::Fold { .. } | Stmt::Gemm(_) => {}
+            Stmt::For { .. }
+            | Stmt::While { .. }
+            | Stmt::If { .. }
+            | Stmt::Fold { .. }
+            | Stmt::Gemm(_)
+            | Stmt::Call(_) => {}
         }
     }
 

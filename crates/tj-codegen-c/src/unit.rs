@@ -27,6 +27,7 @@ typedef double f64;
 typedef struct {
   void (*gemm_f32)(i64, i64, i64, const f32 *, i64, i64, const f32 *, i64, i64, f32 *, i64, i64);
   void (*gemm_f64)(i64, i64, i64, const f64 *, i64, i64, const f64 *, i64, i64, f64 *, i64, i64);
+  i32 (*call)(const i64 *, i64, void *const *, i64, i64);
 } tj_host;
 
 typedef struct {

@@ -89,6 +89,15 @@ impl Emitter<'_> {
         self.enter(after);
     }
 
+    /// Ends the function with this status unless it is 0.
+    pub(crate) fn return_if(&mut self, status: Machine) {
+        let [failed, after] = [(); 2].map(|()| self.b.create_block());
+        self.b.ins().brif(status, failed, &[], after, &[]);
+        self.enter(failed);
+        self.b.ins().return_(&[status]);
+        self.enter(after);
+    }
+
     /// Goes on in a block to which all jumps have been written.
     fn enter(&mut self, block: Label) {
         self.b.seal_block(block);

@@ -104,6 +104,11 @@ impl Emitter<'_> {
         self.set_value(var, machine);
     }
 
+    /// The ends of the task range.
+    pub(crate) fn task(&self) -> (Machine, Machine) {
+        self.task
+    }
+
     /// A new variable of one machine type.
     pub(crate) fn variable(&mut self, ty: Type) -> Variable {
         self.b.declare_var(ty)
@@ -143,6 +148,7 @@ impl Emitter<'_> {
             Stmt::If { cond, then, els } => self.if_else(*cond, |e| e.block(then), |e| e.block(els)),
             Stmt::Fold { dst, var, op } => self.fold(*dst, *var, *op),
             Stmt::Gemm(gemm) => self.gemm(gemm),
+            Stmt::Call(call) => self.call(call),
         }
     }
 

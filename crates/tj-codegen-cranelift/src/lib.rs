@@ -5,11 +5,12 @@
 //!
 //! Modules in reading order: [`Options`] (`target`: what may change the code), `module` (kernels in any Cranelift
 //! module; object files; texts), [`Jit`] (`jit`: kernels to call now; `executable` owns their memory), `emit` (one
-//! kernel as one function), `memory`, `control`, `vars`, `plan` (how lanes loops run), `turn` and `chunk` (those that run
+//! kernel as one function), `call`, `memory`, `control`, `vars`, `plan` (how lanes loops run), `turn` and `chunk` (those that run
 //! as vectors), `scalar`, `convert`, `vector` and `vector_convert` (operations), `types`.
 
 #![deny(unsafe_code)]
 
+mod call;
 mod chunk;
 mod control;
 mod convert;

@@ -23,6 +23,7 @@ pub(crate) mod layout {
     pub(crate) const HOST: i32 = offset_of!(Args, host) as i32;
     pub(crate) const GEMM_F32: i32 = offset_of!(Host, gemm_f32) as i32;
     pub(crate) const GEMM_F64: i32 = offset_of!(Host, gemm_f64) as i32;
+    pub(crate) const CALL: i32 = offset_of!(Host, call) as i32;
 }
 
 /// A buffer, or an array of lanes on the stack.

@@ -145,7 +145,8 @@ impl Emitter<'_> {
             | Stmt::Set(..)
             | Stmt::Store { .. }
             | Stmt::Fold { .. }
-            | Stmt::Gemm(_) => {
+            | Stmt::Gemm(_)
+            | Stmt::Call(_) => {
                 unreachable!("only control statements have blocks")
             }
         }
@@ -167,7 +168,12 @@ impl Emitter<'_> {
                 Shape::Uniform | Shape::Affine(_) => {}
             },
             Stmt::Store { buffer, index, value } => self.chunk_store(turn, c, *buffer, *index, *value),
-            Stmt::For { .. } | Stmt::While { .. } | Stmt::If { .. } | Stmt::Fold { .. } | Stmt::Gemm(_) => {
+            Stmt::For { .. }
+            | Stmt::While { .. }
+            | Stmt::If { .. }
+            | Stmt::Fold { .. }
+            | Stmt::Gemm(_)
+            | Stmt::Call(_) => {
                 unreachable!("no loop with such a statement is vectorised")
             }
         }

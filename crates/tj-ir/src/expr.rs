@@ -18,6 +18,7 @@ use smallvec::SmallVec;
 use tj_tensor::{DType, Scalar};
 
 use crate::dim::{Dim, Symbol};
+use crate::function::Function;
 use crate::op::{Op, ReduceOp};
 
 /// An expression in an [`ExprArena`].
@@ -54,6 +55,9 @@ pub enum Source {
 
 /// Index expressions of a read, one for each axis of the source.
 pub type Indices = SmallVec<[Dim; 4]>;
+
+/// What a function of whole tensors is given.
+pub type Sources = SmallVec<[Source; 3]>;
 
 /// Arguments of an operator.
 pub type Args = SmallVec<[ExprId; 3]>;
@@ -94,6 +98,16 @@ pub enum Expr {
         extent: Dim,
         /// What is combined.
         body: ExprId,
+    },
+    /// The element at `i0 .. i(r-1)` of a result of a function of whole tensors. It stands at the root of a definition
+    /// only, and no one moves what it reads.
+    Call {
+        /// The function.
+        function: Function,
+        /// What it is given, whole.
+        args: Sources,
+        /// Which of its results.
+        output: u32,
     },
 }
 
@@ -158,7 +172,7 @@ impl Expr {
     /// The operands, in order.
     pub fn children(&self) -> &[ExprId] {
         match self {
-            Expr::Const(_) | Expr::Number(_) | Expr::Size(_) | Expr::Read { .. } => &[],
+            Expr::Const(_) | Expr::Number(_) | Expr::Size(_) | Expr::Read { .. } | Expr::Call { .. } => &[],
             Expr::Map { args, .. } => args,
             Expr::Reduce { body, .. } => std::slice::from_ref(body),
         }
@@ -167,7 +181,9 @@ impl Expr {
     /// The same node with other operands.
     pub fn map_children(&self, mut f: impl FnMut(ExprId) -> ExprId) -> Expr {
         match self {
-            Expr::Const(_) | Expr::Number(_) | Expr::Size(_) | Expr::Read { .. } => self.clone(),
+            Expr::Const(_) | Expr::Number(_) | Expr::Size(_) | Expr::Read { .. } | Expr::Call { .. } => {
+                self.clone()
+            }
             Expr::Map { op, args } => Expr::Map { op: *op, args: args.iter().map(|&a| f(a)).collect() },
             Expr::Reduce { op, tree, index, extent, body } => Expr::Reduce {
                 op: *op,

@@ -12,6 +12,8 @@
 //! **Invariants.** A function is pure and its bits depend on its arguments alone. It never traps: what it cannot
 //! compute (a singular matrix, a position outside its axis) it reports.
 
+mod types;
+
 use std::fmt;
 
 use smallvec::SmallVec;

@@ -186,6 +186,13 @@ impl Structure {
                 self.arg(arg);
                 self.words.0.push(*axis as u64);
             }
+            Kind::Call { call, output } => {
+                self.words.0.push(8);
+                self.words.0.extend(call.function.words().map(i64::cast_unsigned));
+                call.args.iter().for_each(|arg| self.arg(arg));
+                self.words.0.push(*output as u64);
+                self.sizes(&node.shape);
+            }
             Kind::Matmul { args: [a, b] } => {
                 self.words.0.push(7);
                 self.arg(a);

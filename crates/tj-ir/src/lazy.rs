@@ -11,13 +11,17 @@
 //! **Cost.** One allocation of some 200 bytes a node (for up to four axes); no arena, no ids: `trace` gives those.
 
 mod build;
+mod call;
 mod contract;
 mod defer;
 mod elementwise;
+mod gather;
+pub mod linalg;
 mod movement;
 mod operators;
 mod reduce;
 mod sizes;
+mod sort;
 #[cfg(test)]
 mod tests;
 
@@ -30,6 +34,7 @@ use tj_tensor::{DType, Scalar, Tensor};
 
 use crate::dim::Dim;
 use crate::error::{Cause, IrError};
+use crate::function::Function;
 use crate::guard::Guard;
 use crate::op::{Op, ReduceOp};
 
@@ -40,6 +45,7 @@ pub use elementwise::{Operand, maximum, minimum, where_};
 pub use movement::{At, at};
 pub use reduce::{Axes, axis};
 pub use sizes::MAX_RANK;
+pub use sort::{Along, Order, Side, along};
 
 /// Sizes of a tensor, outermost first.
 pub type Shape = SmallVec<[Dim; 4]>;
@@ -74,8 +80,16 @@ pub(crate) enum Kind {
     Reduce { op: ReduceOp, arg: LazyTensor, axis: usize },
     /// A matrix product of ranks of at least 1, in the dtype of both.
     Matmul { args: [LazyTensor; 2] },
+    /// A result of a function of whole tensors; its other results share the call.
+    Call { call: Arc<Call>, output: usize },
     /// The first mistake.
     Failed(IrError),
+}
+
+/// A function of whole tensors and what it is given.
+pub(crate) struct Call {
+    pub function: Function,
+    pub args: Vec<LazyTensor>,
 }
 
 impl LazyTensor {
@@ -145,7 +159,8 @@ impl LazyTensor {
             | Kind::Map { .. }
             | Kind::Move { .. }
             | Kind::Reduce { .. }
-            | Kind::Matmul { .. } => Ok(()),
+            | Kind::Matmul { .. }
+            | Kind::Call { .. } => Ok(()),
         }
     }
 
@@ -172,6 +187,7 @@ impl Node {
             Kind::Move { name, .. } => name,
             Kind::Reduce { op, .. } => op.name(),
             Kind::Matmul { .. } => "matmul",
+            Kind::Call { call, .. } => call.function.name(),
             Kind::Failed(_) => "error",
         }
     }
@@ -188,6 +204,7 @@ impl Node {
             Kind::Map { args, .. } => args,
             Kind::Move { arg, .. } | Kind::Reduce { arg, .. } => std::slice::from_ref(arg),
             Kind::Matmul { args } => args,
+            Kind::Call { call, .. } => &call.args,
         }
     }
 
@@ -197,6 +214,9 @@ impl Node {
             Kind::Map { args, .. } => into.extend(args),
             Kind::Move { arg, .. } | Kind::Reduce { arg, .. } => into.push(arg),
             Kind::Matmul { args } => into.extend(args),
+            Kind::Call { call, .. } => {
+                into.extend(Arc::into_inner(call).into_iter().flat_map(|call| call.args))
+            }
         }
     }
 }

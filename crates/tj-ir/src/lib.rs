@@ -36,8 +36,8 @@ pub use function::{Combine, Field, Function};
 pub use guard::{Condition, Guard};
 pub use key::Structure;
 pub use lazy::{
-    At, Axes, Defer, LazyTensor, MAX_RANK, Operand, Shape, at, axis, constant, defer, input, maximum,
-    minimum, number, size, where_,
+    Along, At, Axes, Defer, LazyTensor, MAX_RANK, Operand, Order, Shape, Side, along, at, axis, constant,
+    defer, input, linalg, maximum, minimum, number, size, where_,
 };
 pub use op::{Op, ReduceOp};
 pub use trace::{Definition, InputDecl, Trace};

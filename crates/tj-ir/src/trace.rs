@@ -167,6 +167,11 @@ impl Ctx {
                 self.trace.arena.intern(Expr::Reduce { op: *op, tree, index, extent, body }, node.dtype)
             }
             Kind::Matmul { args: [a, b] } => self.matmul(a, b, rank, node.dtype),
+            Kind::Call { call, output } => {
+                let args = call.args.iter().map(|arg| self.as_source(arg)).collect();
+                let call = Expr::Call { function: call.function, args, output: *output as u32 };
+                self.trace.arena.intern(call, node.dtype)
+            }
         };
         self.trace.defs.push(Definition {
             word: Arc::from(node.word()),
@@ -256,7 +261,7 @@ impl Ctx {
         }
     }
 
-    /// A leaf that is an output becomes a definition of its own.
+    /// A leaf that is an output, or given to a function of whole tensors, becomes a definition of its own.
     fn as_source(&mut self, tensor: &LazyTensor) -> Source {
         match self.done[&Arc::as_ptr(&tensor.0)] {
             Traced::Source(source) => source,
@@ -344,6 +349,7 @@ fn check_dtype(node: &Node) -> Result<(), IrError> {
         | Kind::Map { .. }
         | Kind::Reduce { .. }
         | Kind::Matmul { .. }
+        | Kind::Call { .. }
         | Kind::Failed(_) => return Ok(()),
     };
     let dtype = node.dtype;

@@ -25,7 +25,7 @@ fn expr(trace: &Trace, id: ExprId) -> String {
         Expr::Const(value) => value.to_string(),
         Expr::Number(n) => trace.numbers[*n as usize].to_string(),
         Expr::Read { .. } => "x".to_string(),
-        other @ (Expr::Size(_) | Expr::Reduce { .. }) => format!("{other:?}"),
+        other @ (Expr::Size(_) | Expr::Reduce { .. } | Expr::Call { .. }) => format!("{other:?}"),
     }
 }
 

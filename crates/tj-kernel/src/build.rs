@@ -11,7 +11,7 @@ use tj_ir::dim::Dim;
 use tj_tensor::{DType, Scalar};
 
 use crate::ir::{
-    Access, BinOp, Block, Buf, Buffer, CmpOp, Gemm, Grid, Kernel, LoopKind, Op, Stmt, UnOp, Value, Var,
+    Access, BinOp, Block, Buf, Buffer, Call, CmpOp, Gemm, Grid, Kernel, LoopKind, Op, Stmt, UnOp, Value, Var,
     VarDecl,
 };
 
@@ -210,6 +210,11 @@ impl Builder {
     /// A dense contraction.
     pub fn gemm(&mut self, gemm: Gemm) {
         self.push(Stmt::Gemm(gemm));
+    }
+
+    /// Rows of the results of a function of whole tensors.
+    pub fn call(&mut self, call: Call) {
+        self.push(Stmt::Call(Box::new(call)));
     }
 
     /// How deep in blocks a value is defined: values of outer loops are less deep.

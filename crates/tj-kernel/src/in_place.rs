@@ -35,7 +35,7 @@
 //!
 //! Indices are inside their buffers, by the verifier's proofs and guards, so the machine's wrapping index is the true
 //! number. Each task is run by one call. A `While` repeats what is inside of it without a variable to tell the rounds
-//! apart, and a contraction reads and writes in an order of its own: either makes its buffers unfit. Iterations of lanes
+//! apart, and contractions and calls read and write in an order of their own: all of these make their buffers unfit. Iterations of lanes
 //! that share no element before share none afterwards, as their variable is among those of 2.
 //!
 //! Back ends keep loads of [`Access::InPlace`] buffers before the stores that follow them; to move one up is harmless.

@@ -11,12 +11,15 @@
 //!
 //! Cost: about 15 ns for an operation with optimisation, 250 ns without (samples of `sample`, one core).
 
+mod call;
 mod machine;
 mod resolve;
 
 use std::ops::Range;
 
 use thiserror::Error;
+use tj_ir::Function;
+use tj_library::LibraryError;
 use tj_tensor::{DType, Scalar};
 
 use crate::ir::{Access, Kernel};
@@ -120,6 +123,16 @@ pub enum KernelFault {
         first: i64,
         /// The iteration that came second.
         second: i64,
+    },
+    /// A function of whole tensors has no result.
+    #[error("kernel {kernel}: {cause}")]
+    Function {
+        /// Name of the kernel.
+        kernel: String,
+        /// Which function.
+        function: Function,
+        /// Why.
+        cause: LibraryError,
     },
     /// More iterations than [`Options::max_iterations`].
     #[error("kernel {kernel}: more than {limit} iterations")]

@@ -28,6 +28,7 @@
 
 use std::fmt;
 
+use tj_ir::Function;
 use tj_ir::dim::Dim;
 pub use tj_ir::prim::{BinOp, CmpOp, UnOp};
 use tj_tensor::{DType, Scalar};
@@ -217,6 +218,8 @@ pub enum Stmt {
     },
     /// A dense contraction `c[i,j] = sum over k of a[i,k] * b[k,j]`, in the bits that [`Gemm`] states.
     Gemm(Gemm),
+    /// Rows of the results of a function of whole tensors.
+    Call(Box<Call>),
 }
 
 /// Operands of [`Stmt::Gemm`]. For each `(i, j)`: `k` is cut into blocks of 256; within a block a chain of fused
@@ -238,6 +241,28 @@ pub struct Gemm {
     pub b: Matrix,
     /// Result, m x n.
     pub c: Matrix,
+}
+
+/// Operands of [`Stmt::Call`]: a function that the host computes, on the rows of the task range. It reads its arguments
+/// whole, and overwrites these rows of its results. If it has no result the kernel ends, and gives a status that is not
+/// `STATUS_OK`; what it has written by then is undefined.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Call {
+    /// Which.
+    pub function: Function,
+    /// What it is given.
+    pub args: Vec<Array>,
+    /// What it gives.
+    pub results: Vec<Array>,
+}
+
+/// A whole buffer as a row-major array.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Array {
+    /// Where.
+    pub buffer: Buf,
+    /// Extents, rows first; sizes or constants.
+    pub extents: Vec<Value>,
 }
 
 /// A matrix inside a buffer: element `(r, c)` is at `offset + r * row_stride + c * col_stride`.
@@ -315,6 +340,11 @@ impl Kernel {
         if let Op::Const(scalar) = self.op(value) { Some(scalar) } else { None }
     }
 
+    /// The function of whole tensors that it calls, if it does: one at most, among the outermost statements.
+    pub fn call(&self) -> Option<&Call> {
+        self.body.iter().find_map(|stmt| if let Stmt::Call(call) = stmt { Some(&**call) } else { None })
+    }
+
     /// Whether it calls the library for contractions.
     pub fn has_gemm(&self) -> bool {
         let mut blocks = vec![&self.body];
@@ -375,7 +405,8 @@ impl Stmt {
             | Stmt::Set(..)
             | Stmt::Store { .. }
             | Stmt::Fold { .. }
-            | Stmt::Gemm(_) => (None, None),
+            | Stmt::Gemm(_)
+            | Stmt::Call(_) => (None, None),
             Stmt::For { body, .. } => (Some(body), None),
             Stmt::While { head, body, .. } => (Some(head), Some(body)),
             Stmt::If { then, els, .. } => (Some(then), Some(els)),

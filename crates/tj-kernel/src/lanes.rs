@@ -267,6 +267,7 @@ impl Walk<'_> {
             }
             Stmt::Fold { .. } => self.forbid(Reason::Whole("a fold")),
             Stmt::Gemm(_) => self.forbid(Reason::Whole("a contraction")),
+            Stmt::Call(_) => self.forbid(Reason::Whole("a call")),
         }
     }
 

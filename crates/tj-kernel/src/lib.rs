@@ -28,8 +28,8 @@ pub mod verify;
 pub use build::Builder;
 pub use interpret::{Counts, KernelFault, LanesOrder, Options, interpret, interpret_with};
 pub use ir::{
-    Access, BinOp, Block, Buf, Buffer, CmpOp, Gemm, Grid, Kernel, LoopKind, Matrix, Op, Stmt, UnOp, Value,
-    Var, VarDecl,
+    Access, Array, BinOp, Block, Buf, Buffer, Call, CmpOp, Gemm, Grid, Kernel, LoopKind, Matrix, Op, Stmt,
+    UnOp, Value, Var, VarDecl,
 };
 pub use lower::{Binding, Lowered, lower};
 pub use memory::{BufferContents, Memory};

@@ -29,6 +29,7 @@
 mod address;
 mod blocks;
 mod body;
+mod call;
 mod collapse;
 mod columns;
 mod gemm;
@@ -45,6 +46,7 @@ use crate::build::Builder;
 use crate::ir::{Access, Buf, Grid, Kernel, LoopKind, Value};
 
 use blocks::{Share, parts};
+use call::lower_call;
 use collapse::collapse;
 use gemm::{GemmCall, gemm_call};
 use nest::nests;
@@ -85,7 +87,10 @@ pub fn lower(fused: &Fused) -> Vec<Lowered> {
     let parts = fused.groups.iter().flat_map(|group| parts(&fused.plan, group));
     for (number, part) in parts.enumerate() {
         for share in part.shares() {
-            kernels.push(lower_group(&fused.plan, &part.group, format!("k{number}"), share));
+            kernels.push(match fused.plan.root_call(part.group.queries[0]) {
+                Some(call) => lower_call(&fused.plan, &part.group, &call, format!("k{number}")),
+                None => lower_group(&fused.plan, &part.group, format!("k{number}"), share),
+            });
         }
     }
     kernels
@@ -252,7 +257,12 @@ fn grid(
 fn cost_of(plan: &Plan, node: ExprId) -> u32 {
     match plan.arena.node(node) {
         Expr::Map { op, .. } => op.info().cost,
-        Expr::Read { .. } | Expr::Const(_) | Expr::Number(_) | Expr::Size(_) | Expr::Reduce { .. } => 1,
+        Expr::Read { .. }
+        | Expr::Const(_)
+        | Expr::Number(_)
+        | Expr::Size(_)
+        | Expr::Reduce { .. }
+        | Expr::Call { .. } => 1,
     }
 }
 

@@ -83,7 +83,16 @@ impl<'a> Memory<'a> {
         }
     }
 
-    fn bytes(&self) -> &[u8] {
+    /// All bytes, if they may be changed.
+    pub(crate) fn bytes_mut(&mut self) -> Option<&mut [u8]> {
+        match &mut self.bytes {
+            Bytes::Unique(bytes) => Some(bytes),
+            Bytes::Shared(_) | Bytes::Of(_) => None,
+        }
+    }
+
+    /// All bytes; none if they are those of another buffer.
+    pub(crate) fn bytes(&self) -> &[u8] {
         match &self.bytes {
             Bytes::Shared(bytes) => bytes,
             Bytes::Unique(bytes) => bytes,

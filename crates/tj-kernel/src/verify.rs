@@ -14,10 +14,11 @@
 //! | [`Rule::Uniform`] | loop bounds and conditions inside a lanes loop are the same for all lanes |
 //! | [`Rule::Access`] | nothing stores to a `Read` buffer; the result of a `Gemm` is neither of its factors; the grid is cut at positive multiples; an `InPlace` buffer names a written one of its length and width |
 //! | [`Rule::InPlace`] | [`in_place`](crate::in_place) proves that an `InPlace` buffer and the one it names may be one memory |
+//! | [`Rule::Call`] | there is one call at most; it stands outside of all other statements, takes and gives what its function says, reads buffers that are only read and writes different ones that are not; its extents are sizes, and multiply to the lengths of its buffers, those of its rows to the number of tasks |
 //! | [`Rule::Bounds`] | every access is proved inside its buffer, or has a [`BoundGuard`] |
 //!
 //! Findings are collected, not repaired; those that take proofs are looked at once everything else holds. The interpreter asks
-//! for the same rules, but for the last two, before it runs.
+//! for the same rules, but for those that take proofs, before it runs.
 //!
 //! # Bounds
 //!
@@ -27,6 +28,7 @@
 //! loaded index that nobody clamped, is a finding.
 
 mod bounds;
+mod calls;
 mod form;
 mod uniform;
 
@@ -65,6 +67,8 @@ pub enum Rule {
     Access,
     /// Reading in place of a written buffer.
     InPlace,
+    /// Functions of whole tensors.
+    Call,
     /// Indices are inside buffers.
     Bounds,
 }
@@ -164,6 +168,10 @@ pub fn verify(kernel: &Kernel) -> Result<Vec<BoundGuard>, Vec<Finding>> {
     if !findings.is_empty() {
         return Err(findings);
     }
+    let findings = calls::check(kernel);
+    if !findings.is_empty() {
+        return Err(findings);
+    }
     bounds::check(kernel)
 }
 
@@ -183,7 +191,7 @@ fn check_in_place(kernel: &Kernel) -> Vec<Finding> {
     unproved.map(|pair| Finding::new(kernel, Rule::InPlace, what(pair))).collect()
 }
 
-/// Checks every rule but [`Rule::InPlace`] and [`Rule::Bounds`].
+/// Checks every rule that takes no proof.
 pub(crate) fn check_form(kernel: &Kernel) -> Vec<Finding> {
     let mut findings = form::check(kernel);
     // Uniformity follows definitions, so it needs them to be there.

@@ -3,7 +3,7 @@
 
 use expect_test::{ExpectFile, expect_file};
 use tj_ir::trace::trace;
-use tj_ir::{Axes, Dim, LazyTensor, axis, input};
+use tj_ir::{Axes, Dim, LazyTensor, axis, input, linalg};
 use tj_kernel::{lower, verify};
 use tj_plan::{
     DefaultScheduler, Form, Plan, Scheduler, Sizes, canonicalise, debug_verify, debug_verify_fused, fuse,
@@ -97,6 +97,23 @@ fn columns() {
             expect_file!["golden/columns.plan.txt"],
             expect_file!["golden/columns.fuse.txt"],
             expect_file!["golden/columns.kernel.txt"],
+        ],
+    );
+}
+
+/// A call between what makes its argument and what uses one of its results; the other result is scratch.
+#[test]
+fn call() {
+    let x = input("x", DType::F64, [size("N"), 3.into(), 3.into()]).unwrap();
+    let (sign, logarithm) = linalg::slogdet(&(&x + x.permute(&[0, 2, 1])));
+    drop(sign);
+    check(
+        &logarithm.exp(),
+        [
+            expect_file!["golden/call.trace.txt"],
+            expect_file!["golden/call.plan.txt"],
+            expect_file!["golden/call.fuse.txt"],
+            expect_file!["golden/call.kernel.txt"],
         ],
     );
 }

@@ -73,9 +73,10 @@ fn expand(options: &Options, function: &ItemFn) -> syn::Result<Tokens> {
             FnArg::Typed(typed) => typed,
             FnArg::Receiver(receiver) => return refuse(receiver.span(), "is not a method"),
         };
-        outer.push(match &*typed.pat {
-            Pat::Ident(name) => name.ident.clone(),
-            _ => format_ident!("argument_{position}"),
+        outer.push(if let Pat::Ident(name) = &*typed.pat {
+            name.ident.clone()
+        } else {
+            format_ident!("argument_{position}")
         });
         generics.push(format_ident!("A{position}"));
         types.push(&typed.ty);

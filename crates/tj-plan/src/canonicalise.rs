@@ -12,7 +12,7 @@
 //! q4[i0, i1] = q2[i0, i1] + q3[i0, i1]
 //! ```
 //!
-//! A move stays a query of its own if it is an output, or if an index map composed with it would be heavier than
+//! A move stays a query of its own if it is an output, if a function of whole tensors reads it, or if an index map composed with it would be heavier than
 //! either part and than [`MAX_MAP`]: a chain of reshapes of transposes has maps that grow with every step, each
 //! element would pay for all of them, and in the end they would not fit the limits of a [`Dim`].
 //!
@@ -71,7 +71,8 @@ pub fn canonicalise(plan: &Plan) -> Plan {
             | Expr::Number(_)
             | Expr::Size(_)
             | Expr::Map { .. }
-            | Expr::Reduce { .. } => Became::Same(ctx.define(query, body)),
+            | Expr::Reduce { .. }
+            | Expr::Call { .. } => Became::Same(ctx.define(query, body)),
         };
         ctx.became[id.index()] = Some(became);
     }
@@ -120,9 +121,12 @@ impl Ctx<'_> {
             Expr::Reduce { tree, index, extent, body, .. } => {
                 (Some((index, extent)), (*tree == Tree::Contract).then_some(*body))
             }
-            Expr::Const(_) | Expr::Number(_) | Expr::Size(_) | Expr::Read { .. } | Expr::Map { .. } => {
-                (None, None)
-            }
+            Expr::Const(_)
+            | Expr::Number(_)
+            | Expr::Size(_)
+            | Expr::Read { .. }
+            | Expr::Map { .. }
+            | Expr::Call { .. } => (None, None),
         };
         let ranges = ranges_of(&query.shape, reduced);
         for id in old.reachable(&[query.body]) {
@@ -137,6 +141,11 @@ impl Ctx<'_> {
                     Expr::Read { source, at }
                 }
                 Expr::Size(dim) => Expr::Size(dim.simplify_in(&ranges)),
+                Expr::Call { function, args, output } => Expr::Call {
+                    function: *function,
+                    args: args.iter().map(|&source| self.stored(source)).collect(),
+                    output: *output,
+                },
                 node @ (Expr::Const(_) | Expr::Number(_) | Expr::Map { .. } | Expr::Reduce { .. }) => {
                     node.map_children(|child| new[&child])
                 }
@@ -163,14 +172,30 @@ impl Ctx<'_> {
                 if weight(&composed) <= limit && composed.iter().all(|dim| dim.check().is_ok()) {
                     return (*source, composed);
                 }
-                let moved = self.plan.queries[q as usize].clone();
-                let body = self.arena.read(*source, inner.clone(), moved.dtype);
-                let stored = self.define(&moved, body);
-                self.became[q as usize] = Some(Became::Same(stored));
-                (stored, at)
+                let (source, inner) = (*source, inner.clone());
+                (self.store(q, source, inner), at)
             }
             None => panic!("canonicalise: q{q} is read before it is defined, or dead"),
         }
+    }
+
+    /// What holds the elements of an old source in their order, for a function that reads it whole.
+    fn stored(&mut self, source: Source) -> Source {
+        let Source::Def(q) = source else { return source };
+        match self.became[q as usize].clone() {
+            Some(Became::Same(source)) => source,
+            Some(Became::Moved(source, at)) => self.store(q, source, at),
+            None => panic!("canonicalise: q{q} is given to a function before it is defined, or dead"),
+        }
+    }
+
+    /// A query of its own for the old query `q`, which moves elements of `source`.
+    fn store(&mut self, q: u32, source: Source, at: Indices) -> Source {
+        let moved = self.plan.queries[q as usize].clone();
+        let body = self.arena.read(source, at, moved.dtype);
+        let stored = self.define(&moved, body);
+        self.became[q as usize] = Some(Became::Same(stored));
+        stored
     }
 }
 

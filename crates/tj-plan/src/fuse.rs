@@ -3,12 +3,14 @@
 //! Needs *canonical*, gives *fused*. Expressions of inlined queries are written into their readers; the others are
 //! laid into groups, one a kernel. Every decision is checked, whoever made it:
 //!
-//! * an inlined query has no reduction and is not produced (a reduction is never computed twice);
+//! * an inlined query has no reduction and no call, is not produced (a reduction is never computed twice), and is not
+//!   given to a function of whole tensors;
 //! * every other query is in exactly one group, and reads only inputs, earlier groups and earlier queries of its
 //!   own group;
 //! * the queries of a group agree in their `outer` leading sizes, and read each other at the same outer position;
 //! * queries that share a kernel share an outer axis, along which tasks are cut, unless all are scalars; and all axes
 //!   but the last if a dense contraction heads the group, since a library call gives whole rows;
+//! * the results of a call share a kernel with other results of the same call only;
 //! * no composed index map outgrows the limits of a [`Dim`].
 //!
 //! So groups in order are a schedule, and contracting them can make no cycle.
@@ -76,8 +78,16 @@ pub fn fuse(plan: &Plan, grouping: &Grouping) -> Result<Fused, IllegalGrouping> 
     let mut arena = ExprArena::new();
     let mut bodies: Vec<Option<ExprId>> = vec![None; plan.queries.len()];
     for id in plan.query_ids() {
-        if inline(id) && (plan.root_reduce(id).is_some() || produced[id.index()]) {
-            return Err(illegal(id, &"a reduction or a product is never written into its readers"));
+        let is_whole = plan.root_reduce(id).is_some() || plan.root_call(id).is_some();
+        if inline(id) && (is_whole || produced[id.index()]) {
+            return Err(illegal(id, &"a reduction, a call or a product is never written into its readers"));
+        }
+        if let Some(call) = plan.root_call(id) {
+            let inlined =
+                |source: &Source| if let Source::Def(q) = source { inline(QueryId(*q)) } else { false };
+            if call.args.iter().any(inlined) {
+                return Err(illegal(id, &format!("{} reads what is stored only", call.function.name())));
+            }
         }
         let body = write_in(plan, &mut arena, &bodies, id, &inline);
         let body = body.ok_or_else(|| illegal(id, &"an index map composed by inlining is too large"))?;
@@ -155,7 +165,7 @@ fn write_in(
                 let body = bodies[*q as usize].expect("queries read earlier queries only");
                 substitute(arena, &mut memo, body, at, &ranges)?
             }
-            Expr::Read { .. } | Expr::Const(_) | Expr::Number(_) | Expr::Size(_) => {
+            Expr::Read { .. } | Expr::Const(_) | Expr::Number(_) | Expr::Size(_) | Expr::Call { .. } => {
                 arena.intern(node.clone(), dtype)
             }
             Expr::Map { .. } | Expr::Reduce { .. } => {
@@ -197,7 +207,8 @@ fn check_groups(
             let problem = format!("its rank {} is less than the {shared}", query.shape.len());
             return Err(IllegalGrouping { query: old, problem });
         }
-        if outer == 0 && group.queries.len() > 1 && !query.shape.is_empty() {
+        let call = fused.root_call(id);
+        if outer == 0 && group.queries.len() > 1 && !query.shape.is_empty() && call.is_none() {
             let problem = "it shares a kernel with other queries, but no outer axis".to_string();
             return Err(IllegalGrouping { query: old, problem });
         }
@@ -225,6 +236,11 @@ fn check_groups(
     for decision in grouping.groups.iter().filter(|g| !g.queries.is_empty()) {
         let queries: Vec<QueryId> = decision.queries.iter().map(|id| new_id[id].0).collect();
         let first = &fused.query(queries[0]).shape;
+        if let Some(other) = misfit(fused, &queries) {
+            let problem =
+                "results of a call share a kernel with each other and with nothing else".to_string();
+            return Err(IllegalGrouping { query: order[other.index()], problem });
+        }
         if queries.len() > 1 && is_dense_contraction(fused, queries[0]) && decision.outer + 1 < first.len() {
             let problem = format!(
                 "what follows a dense contraction of rank {} row by row shares {}, not {}",
@@ -244,6 +260,22 @@ fn check_groups(
         groups.push(Group { queries, outer: decision.outer, local });
     }
     Ok(groups)
+}
+
+/// The first query of a group that does not belong there because of calls: different results of one call are a group,
+/// and queries without calls are.
+pub(crate) fn misfit(plan: &Plan, group: &[QueryId]) -> Option<QueryId> {
+    let (&first, rest) = group.split_first()?;
+    let first = plan.root_call(first);
+    let mut outputs: Vec<usize> = first.iter().map(|call| call.output).collect();
+    rest.iter().copied().find(|&id| match (&first, plan.root_call(id)) {
+        (None, None) => false,
+        (Some(first), Some(call)) if first.is_same_call(&call) && !outputs.contains(&call.output) => {
+            outputs.push(call.output);
+            false
+        }
+        (Some(_), _) | (None, Some(_)) => true,
+    })
 }
 
 #[cfg(test)]

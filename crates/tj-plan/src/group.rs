@@ -1,7 +1,8 @@
 //! The default decisions: what is written into its reader, and what shares a kernel.
 //!
 //! **Phase A, inlining** (first rule that fits):
-//! 1. A reduction, a product of the plan, and an operand of a dense contraction stay.
+//! 1. A reduction, a product of the plan, an operand of a dense contraction, and both what a function of whole tensors
+//!    reads and what it gives stay.
 //! 2. A query with one reader is written into it, unless that computes elements much more often than before:
 //!    `cost * (evaluations - elements)` must not exceed what not storing it saves. An index map that ignores inner
 //!    loops is evaluated outside of them, so a value for each row costs nothing in a matrix.
@@ -13,18 +14,19 @@
 //! **Phase B, grouping.** Queries in program order. A query may join the group of its latest producer (never an
 //! earlier one, so that groups in order are a schedule) if both share at least one outer axis and read each other
 //! at the same outer position. A dense contraction starts a group; what follows it row by row joins, where a row is
-//! its last axis.
+//! its last axis. The results of one call of a function of whole tensors are a group; nothing else joins it.
 //!
 //! Linear in the plan: each query looks at its own reads.
 
 use petgraph::graph::{DiGraph, NodeIndex};
 use petgraph::visit::EdgeRef;
-use rustc_hash::FxHashSet;
-use tj_ir::expr::Source;
+use rustc_hash::{FxHashMap, FxHashSet};
+use tj_ir::expr::{Source, Sources};
 use tj_ir::text::counted;
-use tj_ir::{Dim, Expr, ExprId, Op, Tree};
+use tj_ir::{Dim, Expr, ExprId, Function, Op, Tree};
 
 use crate::canonicalise::{MAX_MAP, weight};
+use crate::fuse::misfit;
 use crate::plan::{Plan, QueryId};
 use crate::scheduler::{GroupDecision, Grouping, Reason, Sizes};
 
@@ -45,6 +47,7 @@ const ADDITIONS_A_BYTE: f64 = 0.125;
 
 /// A read of one query by another.
 struct Edge {
+    /// Where; empty for a call, which reads everything.
     at: Vec<Dim>,
 }
 
@@ -56,13 +59,9 @@ fn reads_graph(plan: &Plan) -> DiGraph<QueryId, Edge> {
     }
     for id in plan.query_ids() {
         for (node, source) in plan.reads(id) {
-            if let (Source::Def(q), Expr::Read { at, .. }) = (source, plan.arena.node(node)) {
-                graph.add_edge(
-                    NodeIndex::new(q as usize),
-                    NodeIndex::new(id.index()),
-                    Edge { at: at.to_vec() },
-                );
-            }
+            let Source::Def(q) = source else { continue };
+            let at = if let Expr::Read { at, .. } = plan.arena.node(node) { at.to_vec() } else { Vec::new() };
+            graph.add_edge(NodeIndex::new(q as usize), NodeIndex::new(id.index()), Edge { at });
         }
     }
     graph
@@ -83,7 +82,12 @@ fn own_cost(plan: &Plan, id: QueryId) -> (u32, usize) {
     let cost = nodes.iter().map(|&node| match plan.arena.node(node) {
         Expr::Map { op: Op::Cast(_), .. } => 1,
         Expr::Map { op, .. } => op.info().cost,
-        Expr::Const(_) | Expr::Number(_) | Expr::Size(_) | Expr::Read { .. } | Expr::Reduce { .. } => 0,
+        Expr::Const(_)
+        | Expr::Number(_)
+        | Expr::Size(_)
+        | Expr::Read { .. }
+        | Expr::Reduce { .. }
+        | Expr::Call { .. } => 0,
     });
     (cost.sum(), nodes.len())
 }
@@ -107,13 +111,17 @@ fn decide_inlining(
         let (cost, nodes) = whole[id.index()];
         let query = plan.query(id);
         let mut say = |rule, detail: String| reasons.push(Reason { query: id, rule, detail });
-        if plan.root_reduce(id).is_some() || produced[id.index()] {
+        if plan.root_reduce(id).is_some() || plan.root_call(id).is_some() || produced[id.index()] {
             continue;
         }
         let readers: Vec<(QueryId, &Edge)> =
             graph.edges(me).map(|edge| (graph[edge.target()], edge.weight())).collect();
         if readers.iter().any(|(reader, _)| is_dense_contraction(plan, *reader)) {
             say("stored", "operand of a dense contraction".to_string());
+            continue;
+        }
+        if let Some(call) = readers.iter().find_map(|(reader, _)| plan.root_call(*reader)) {
+            say("stored", format!("given to {}", call.function.name()));
             continue;
         }
         if let Some((_, too_large)) =
@@ -160,7 +168,7 @@ fn own_map(plan: &Plan, id: QueryId) -> u32 {
     let weights = nodes.into_iter().map(|node| match plan.arena.node(node) {
         Expr::Read { at, .. } => weight(at),
         Expr::Size(dim) => dim.weight(),
-        Expr::Const(_) | Expr::Number(_) | Expr::Map { .. } | Expr::Reduce { .. } => 1,
+        Expr::Const(_) | Expr::Number(_) | Expr::Map { .. } | Expr::Reduce { .. } | Expr::Call { .. } => 1,
     });
     weights.max().unwrap_or(1)
 }
@@ -190,7 +198,12 @@ pub fn is_dense_contraction(plan: &Plan, id: QueryId) -> bool {
     }
     let is_read = |id: ExprId| match plan.arena.node(id) {
         Expr::Read { .. } => true,
-        Expr::Const(_) | Expr::Number(_) | Expr::Size(_) | Expr::Map { .. } | Expr::Reduce { .. } => false,
+        Expr::Const(_)
+        | Expr::Number(_)
+        | Expr::Size(_)
+        | Expr::Map { .. }
+        | Expr::Reduce { .. }
+        | Expr::Call { .. } => false,
     };
     match plan.arena.node(root.body) {
         Expr::Map { op: Op::Mul, args } => args.iter().all(|&a| is_read(a)),
@@ -199,7 +212,8 @@ pub fn is_dense_contraction(plan: &Plan, id: QueryId) -> bool {
         | Expr::Number(_)
         | Expr::Size(_)
         | Expr::Read { .. }
-        | Expr::Reduce { .. } => false,
+        | Expr::Reduce { .. }
+        | Expr::Call { .. } => false,
     }
 }
 
@@ -214,7 +228,26 @@ fn decide_groups(
     let mut sizes: Vec<usize> = Vec::new();
     // Group of each query; for an inlined one, the latest group it reads.
     let mut latest: Vec<Option<usize>> = vec![None; plan.queries.len()];
+    let mut calls: FxHashMap<(Function, Sources), usize> = FxHashMap::default();
     for id in plan.query_ids() {
+        if let Some(call) = plan.root_call(id) {
+            let known = calls.entry((call.function, call.args)).or_insert(usize::MAX);
+            let with = |query: QueryId| misfit(plan, &[query, id]).is_none();
+            match groups.get_mut(*known).filter(|group| group.queries.iter().all(|&query| with(query))) {
+                Some(group) => {
+                    let detail = format!("computed with {}", group.queries[0]);
+                    reasons.push(Reason { query: id, rule: "joined", detail });
+                    group.queries.push(id);
+                }
+                None => {
+                    *known = groups.len();
+                    groups.push(GroupDecision { queries: vec![id], outer: 0 });
+                    sizes.push(0);
+                }
+            }
+            latest[id.index()] = Some(*known);
+            continue;
+        }
         let me = NodeIndex::new(id.index());
         let producers = graph.edges_directed(me, petgraph::Direction::Incoming);
         let from = producers.filter_map(|edge| latest[edge.source().index()]).max();
@@ -253,7 +286,10 @@ fn shared_outer(
     group: &GroupDecision,
     id: QueryId,
 ) -> Option<usize> {
-    if group.queries.len() >= MAX_QUERIES || is_dense_contraction(plan, id) {
+    if group.queries.len() >= MAX_QUERIES
+        || is_dense_contraction(plan, id)
+        || plan.root_call(group.queries[0]).is_some()
+    {
         return None;
     }
     let first = &plan.query(group.queries[0]).shape;

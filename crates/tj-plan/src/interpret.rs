@@ -4,11 +4,16 @@
 //! states. There is no fusion, no memory plan and no thread here; every other way to run a plan must give the same
 //! bits (NaN payloads aside).
 
+mod call;
+
+use std::panic::Location;
+
 use rustc_hash::FxHashMap;
 use tj_ir::expand::{combiner, expand};
 use tj_ir::expr::{BLOCK, CONTRACT_BLOCK, Source, fold_halves, row_lanes};
 use tj_ir::prim::{BinOp, Evaluator, eval_binary};
-use tj_ir::{Dim, DimError, Expr, ExprId, Op, Symbol, Tree};
+use tj_ir::{Dim, DimError, Expr, ExprId, Function, Op, Symbol, Tree};
+use tj_library::LibraryError;
 use tj_tensor::{Buffer, DType, Scalar, Tensor, TensorError};
 
 use crate::plan::{Plan, QueryId, RootReduce};
@@ -32,6 +37,16 @@ pub enum InterpretError {
         position: i64,
         /// The size.
         extent: usize,
+    },
+    /// A function of whole tensors has no result.
+    #[error("{cause} ({location})")]
+    Function {
+        /// Which.
+        function: Function,
+        /// Why.
+        cause: LibraryError,
+        /// The call that asked for it.
+        location: &'static Location<'static>,
     },
     /// An argument does not have the shape that the sizes give.
     #[error("argument {argument} has shape {found:?}, but the sizes give {expected:?}")]
@@ -155,6 +170,9 @@ fn compute(
     sources: &FxHashMap<Source, Values>,
     value: &dyn Fn(&Symbol) -> Option<i64>,
 ) -> Result<Values, InterpretError> {
+    if let Some(call) = plan.root_call(id) {
+        return call::compute(plan, id, &call, sources, value);
+    }
     let query = plan.query(id);
     let shape = concrete(&query.shape, value)?;
     let root = plan.root_reduce(id);
@@ -207,7 +225,9 @@ impl Ctx<'_> {
                 Step::Read(*source, at.iter().map(|dim| self.position(dim)).collect())
             }
             Expr::Map { op, args } => Step::Map(*op, args.iter().map(|arg| self.slots[arg]).collect()),
-            Expr::Reduce { .. } => panic!("interpret: {} has a reduction below its root", self.id),
+            Expr::Reduce { .. } | Expr::Call { .. } => {
+                panic!("interpret: {} has a reduction or a call below its root", self.id)
+            }
         })
     }
 
@@ -266,7 +286,8 @@ impl Ctx<'_> {
             | Expr::Number(_)
             | Expr::Size(_)
             | Expr::Read { .. }
-            | Expr::Reduce { .. } => None,
+            | Expr::Reduce { .. }
+            | Expr::Call { .. } => None,
         };
         let body = self.slots[&root.body];
         let combine = combiner(root.op, dtype);

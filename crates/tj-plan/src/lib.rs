@@ -28,7 +28,7 @@ pub mod verify;
 pub use canonicalise::canonicalise;
 pub use fuse::{Fused, Group, IllegalGrouping, fuse};
 pub use interpret::{InterpretError, interpret};
-pub use plan::{Plan, Produces, Query, QueryId, RootReduce};
+pub use plan::{Plan, Produces, Query, QueryId, RootCall, RootReduce};
 pub use scheduler::{
     Backend, DefaultScheduler, Engine, GroupDecision, Grouping, InterpretKernel, InterpretPlan, On, Reason,
     Scheduler, Sizes, Unfused,

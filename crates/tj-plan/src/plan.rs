@@ -12,8 +12,8 @@ use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
 
-use tj_ir::expr::Source;
-use tj_ir::{Expr, ExprArena, ExprId, Guard, InputDecl, ReduceOp, Shape, Symbol, Trace, Tree};
+use tj_ir::expr::{Source, Sources};
+use tj_ir::{Expr, ExprArena, ExprId, Function, Guard, InputDecl, ReduceOp, Shape, Symbol, Trace, Tree};
 use tj_tensor::{DType, Scalar};
 
 /// A query in a plan.
@@ -92,6 +92,24 @@ pub struct RootReduce {
     pub body: ExprId,
 }
 
+/// The function of whole tensors at the root of a query.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RootCall {
+    /// Which.
+    pub function: Function,
+    /// What it is given. Nothing is moved or computed on the way.
+    pub args: Sources,
+    /// Which of its results the query is.
+    pub output: usize,
+}
+
+impl RootCall {
+    /// Whether both are results of one call.
+    pub fn is_same_call(&self, other: &RootCall) -> bool {
+        self.function == other.function && self.args == other.args
+    }
+}
+
 impl Plan {
     /// The traced form.
     pub fn from_trace(trace: Trace) -> Plan {
@@ -134,7 +152,27 @@ impl Plan {
                 extent: extent.clone(),
                 body: *body,
             }),
-            Expr::Const(_) | Expr::Number(_) | Expr::Size(_) | Expr::Read { .. } | Expr::Map { .. } => None,
+            Expr::Const(_)
+            | Expr::Number(_)
+            | Expr::Size(_)
+            | Expr::Read { .. }
+            | Expr::Map { .. }
+            | Expr::Call { .. } => None,
+        }
+    }
+
+    /// The function of whole tensors at the root of a query, if there is one.
+    pub fn root_call(&self, id: QueryId) -> Option<RootCall> {
+        match self.arena.node(self.query(id).body) {
+            Expr::Call { function, args, output } => {
+                Some(RootCall { function: *function, args: args.clone(), output: *output as usize })
+            }
+            Expr::Const(_)
+            | Expr::Number(_)
+            | Expr::Size(_)
+            | Expr::Read { .. }
+            | Expr::Map { .. }
+            | Expr::Reduce { .. } => None,
         }
     }
 
@@ -154,14 +192,19 @@ impl Plan {
         }
     }
 
-    /// The reads in the body of a query, each once: the node, what it reads.
+    /// The reads in the body of a query, each once: the node, what it reads. A call reads each of its arguments.
     pub fn reads(&self, id: QueryId) -> Vec<(ExprId, Source)> {
         let nodes = self.arena.reachable(&[self.query(id).body]);
-        let reads = nodes.into_iter().filter_map(|node| match self.arena.node(node) {
-            Expr::Read { source, .. } => Some((node, *source)),
-            Expr::Const(_) | Expr::Number(_) | Expr::Size(_) | Expr::Map { .. } | Expr::Reduce { .. } => None,
-        });
-        reads.collect()
+        let mut reads = Vec::new();
+        for node in nodes {
+            match self.arena.node(node) {
+                Expr::Read { source, .. } => reads.push((node, *source)),
+                Expr::Call { args, .. } => reads.extend(args.iter().map(|&source| (node, source))),
+                Expr::Const(_) | Expr::Number(_) | Expr::Size(_) | Expr::Map { .. } | Expr::Reduce { .. } => {
+                }
+            }
+        }
+        reads
     }
 
     /// For each query, whether it is asked for.

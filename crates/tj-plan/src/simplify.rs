@@ -26,7 +26,12 @@ pub fn simplify_node(arena: &mut ExprArena, node: Expr, dtype: DType) -> ExprId 
 fn constant(arena: &ExprArena, id: ExprId) -> Option<Scalar> {
     match arena.node(id) {
         Expr::Const(c) => Some(*c),
-        Expr::Number(_) | Expr::Size(_) | Expr::Read { .. } | Expr::Map { .. } | Expr::Reduce { .. } => None,
+        Expr::Number(_)
+        | Expr::Size(_)
+        | Expr::Read { .. }
+        | Expr::Map { .. }
+        | Expr::Reduce { .. }
+        | Expr::Call { .. } => None,
     }
 }
 
@@ -77,7 +82,8 @@ fn undo(arena: &ExprArena, op: Op, a: ExprId) -> Option<ExprId> {
         | Expr::Number(_)
         | Expr::Size(_)
         | Expr::Read { .. }
-        | Expr::Reduce { .. } => None,
+        | Expr::Reduce { .. }
+        | Expr::Call { .. } => None,
     }
 }
 

@@ -46,7 +46,7 @@ pub struct Memo {
 /// an index map outgrows the limits of a [`Dim`].
 ///
 /// # Panics
-/// On a reduction: only a broken pass inlines one.
+/// On a reduction or a call: only a broken pass inlines one.
 pub fn substitute(
     arena: &mut ExprArena,
     memo: &mut Memo,
@@ -81,7 +81,9 @@ pub fn substitute(
                 Expr::Read { source: *source, at: inner }
             }
             node @ Expr::Map { .. } => node.map_children(|child| new[&child]),
-            Expr::Reduce { .. } => panic!("substitute: a reduction is never moved into another query"),
+            Expr::Reduce { .. } | Expr::Call { .. } => {
+                panic!("substitute: reductions and calls are never moved into another query")
+            }
         };
         new.insert(id, arena.intern(node, dtype));
     }
@@ -113,6 +115,11 @@ pub(crate) fn rename(
             Expr::Read { source: Source::Def(q), at } => {
                 Expr::Read { source: Source::Def(name(*q)), at: at.clone() }
             }
+            Expr::Call { function, args, output } => Expr::Call {
+                function: *function,
+                args: args.iter().map(|&source| renamed(source, name)).collect(),
+                output: *output,
+            },
             node @ (Expr::Const(_)
             | Expr::Number(_)
             | Expr::Size(_)
@@ -124,4 +131,11 @@ pub(crate) fn rename(
         done.insert(id, new);
     }
     done[&body]
+}
+
+fn renamed(source: Source, name: &dyn Fn(u32) -> u32) -> Source {
+    match source {
+        Source::Def(q) => Source::Def(name(q)),
+        Source::Input(_) => source,
+    }
 }

@@ -10,15 +10,18 @@
 //!   e0 = mul(q0[i0], n0)
 //!   sub(mul(e0, e0), e0)
 //! }
+//! q2 sort: f32[N] = call sort(0, 0) q1 output 0
 //! guard 1 <= N because of max: it is undefined over axis 0 of size 0
-//! produces q1, x
+//! produces q2, x
 //! group outer 1: q0 local, q1
+//! group outer 0: q2
 //! ```
 //!
 //! A query is its name, a word that says where it comes from, its type and its expression. An expression is one
 //! line; a part of it gets a name and a line of its own if it is used more than once, nests deeper than [`MAX_NEST`]
 //! or has more than [`MAX_INLINE`] nodes, so that the text is linear in the plan, and neither printer nor parser
-//! recurses further than that. `size(..)` is a size as a number, `n0` a number that the program receives. Bounds of
+//! recurses further than that. `call f(a, b)` is a function of whole
+//! tensors with its attributes, what it reads and which result is meant; `size(..)` is a size as a number, `n0` a number that the program receives. Bounds of
 //! sizes are left out where they are the default. Groups belong to the text of a [`Fused`] plan only.
 //!
 //! Names and numbers of parts follow the structure of the plan and nothing else: printing, parsing and printing

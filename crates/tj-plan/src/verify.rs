@@ -11,6 +11,7 @@
 //! | [`Rule::Index`] | indices are `i0 .. i(r-1)` in a query of rank r, and `i(r)` inside of its reduction; shapes, extents and guards have none |
 //! | [`Rule::Size`] | sizes are declared in `symbols` with the same bounds, each once, and none overflowed |
 //! | [`Rule::Reduction`] | a reduction stands at the root of a query and runs over `i(r)`; a contraction is the sum of a product of two |
+//! | [`Rule::Call`] | a function of whole tensors stands at the root of a query, has as many arguments and results as it says, and gives the rows of its arguments and the sizes that follow from them |
 //! | [`Rule::Name`] | no two inputs have one name |
 //! | [`Rule::Bounds`] | no read is outside of its source whatever the sizes are |
 //!
@@ -18,7 +19,7 @@
 //!
 //! | rule | says |
 //! |---|---|
-//! | [`Rule::Move`] | a query that only moves elements is an output, or its index map is more than a renaming of axes, so that composing it may have been too heavy; it is not a plain copy |
+//! | [`Rule::Move`] | a query that only moves elements is an output, is read by a function of whole tensors, or its index map is more than a renaming of axes, so that composing it may have been too heavy; it is not a plain copy |
 //! | [`Rule::Dead`] | what is asked for depends on every query |
 //! | [`Rule::Equal`] | no two queries have the same shape and expression |
 //!
@@ -26,7 +27,7 @@
 //!
 //! | rule | says |
 //! |---|---|
-//! | [`Rule::Group`] | every query is in exactly one group; it reads queries of earlier groups, and earlier ones of its own at the same outer position; queries of a group agree in their outer sizes, of which there is one at least unless all are scalars, and all but the last axis if a dense contraction heads the group; `local` says what nothing outside needs |
+//! | [`Rule::Group`] | every query is in exactly one group; it reads queries of earlier groups, and earlier ones of its own at the same outer position; queries of a group agree in their outer sizes, of which there is one at least unless all are scalars, and all but the last axis if a dense contraction heads the group; the results of a call of a function of whole tensors are with each other only, at any outer position; `local` says what nothing outside needs |
 //!
 //! Reads are proved to be inside of their source from the ranges of indices and the recorded guards (`bounds.rs`).
 //! What can be neither proved nor refuted is no finding: it is returned, as [`Unproven`]. Kernels are proved again
@@ -73,6 +74,8 @@ pub enum Rule {
     Size,
     /// Where reductions stand and what they reduce.
     Reduction,
+    /// Functions of whole tensors.
+    Call,
     /// Names of inputs.
     Name,
     /// Reads are inside of their source.
@@ -322,6 +325,14 @@ impl<'p> Symbols<'p> {
 fn check_canonical(plan: &Plan, findings: &mut Vec<Finding>) {
     let produced = plan.produced();
     let live = plan.live();
+    let mut whole = vec![false; plan.queries.len()];
+    for call in plan.query_ids().filter_map(|id| plan.root_call(id)) {
+        for source in call.args {
+            if let Source::Def(q) = source {
+                whole[q as usize] = true;
+            }
+        }
+    }
     let mut known: FxHashMap<_, QueryId> = FxHashMap::default();
     for id in plan.query_ids() {
         let query = plan.query(id);
@@ -335,7 +346,7 @@ fn check_canonical(plan: &Plan, findings: &mut Vec<Finding>) {
         if let Expr::Read { source, at } = plan.arena.node(query.body) {
             if is_identity(at) && *plan.shape_of(*source) == query.shape {
                 say(Rule::Move, "it is a copy of what it reads");
-            } else if !produced[id.index()] && weight(at) == 1 {
+            } else if !produced[id.index()] && !whole[id.index()] && weight(at) == 1 {
                 say(Rule::Move, "it only renames axes, which its readers can do");
             }
         }

@@ -1,6 +1,9 @@
 //! What can go wrong between a lazy tensor and its value.
 
-use tj_ir::{DimError, IrError};
+use std::panic::Location;
+
+use tj_ir::{DimError, Function, IrError};
+use tj_library::LibraryError;
 use tj_plan::{IllegalGrouping, InterpretError};
 use tj_tensor::{DType, TensorError};
 
@@ -161,9 +164,28 @@ pub enum Error {
         /// What is wrong.
         problem: String,
     },
+    /// A function of whole tensors that cannot be computed from the values it was given: a singular matrix, a position
+    /// outside of its axis.
+    #[error("{function}: {problem} ({location})")]
+    Function {
+        /// Its name.
+        function: &'static str,
+        /// What is wrong.
+        problem: String,
+        /// Where the user called it.
+        location: String,
+    },
+    /// A function of whole tensors in a program that is to be exported.
+    #[error("{function} is computed by this library, which an exported program does not have ({location})")]
+    Export {
+        /// Its name.
+        function: &'static str,
+        /// Where the user called it.
+        location: String,
+    },
     /// The plan interpreter failed.
     #[error(transparent)]
-    Interpret(#[from] InterpretError),
+    Interpret(InterpretError),
     /// The chosen back end is not part of this build.
     #[error("this build has no {backend} back end")]
     NoBackend {
@@ -216,6 +238,27 @@ pub enum Error {
         /// The cause.
         source: std::io::Error,
     },
+}
+
+impl Error {
+    /// What a library said of `function`.
+    pub(crate) fn function(function: Function, cause: &LibraryError, location: &Location<'_>) -> Error {
+        let (function, cause) = (function.name(), cause.to_string());
+        let problem = cause.strip_prefix(function).and_then(|rest| rest.strip_prefix(": "));
+        let problem = problem.map_or(cause.clone(), str::to_string);
+        Error::Function { function, problem, location: location.to_string() }
+    }
+}
+
+impl From<InterpretError> for Error {
+    fn from(error: InterpretError) -> Error {
+        match error {
+            InterpretError::Function { function, cause, location } => {
+                Error::function(function, &cause, location)
+            }
+            error => Error::Interpret(error),
+        }
+    }
 }
 
 fn outputs(count: usize) -> &'static str {

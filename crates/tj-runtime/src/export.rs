@@ -24,6 +24,11 @@ pub(crate) fn export(program: &Program, object: &Path, header: &Path, outputs: &
     if !names::is_identifier(name) {
         return Err(Error::FileName { path: object.display().to_string() });
     }
+    for lowered in &program.kernels {
+        if let (Some(call), Some(location)) = (lowered.kernel.call(), program.location(lowered)) {
+            return Err(Error::Export { function: call.function.name(), location: location.to_string() });
+        }
+    }
     let text = header::header(program, name, outputs)?;
     let (object, header) = (target(object)?, target(header)?);
     if object == header {

@@ -90,7 +90,8 @@ impl CompiledGraph {
     /// names for the first outputs.
     ///
     /// # Errors
-    /// A name that C does not take, or files that cannot be written; then neither is.
+    /// A name that C does not take, a program that calls functions of whole tensors, or files that cannot be written; then
+    /// neither is.
     #[cfg(feature = "cranelift")]
     pub fn export_object(
         &self,

@@ -1,13 +1,16 @@
-//! What kernels call in this process: dense contractions, by `matrixmultiply` unless they are small.
+//! What kernels call in this process: dense contractions, by `matrixmultiply` unless they are small, and functions of
+//! whole tensors, by the library.
 #![allow(unsafe_code)]
 
+mod call;
 #[cfg(target_arch = "x86_64")]
 mod small;
 
+pub(crate) use call::{Fault, take_fault};
 use tj_kernel::abi::Host;
 
 /// The table that every kernel of this process gets.
-pub(crate) static HOST: Host = Host { gemm_f32, gemm_f64 };
+pub(crate) static HOST: Host = Host { gemm_f32, gemm_f64, call: call::call };
 
 /// Whether `matrixmultiply` uses fused multiply-adds here; without, its bits would not be the stated ones. It asks for
 /// the same features.

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 use tj_ir::Symbol;
 use tj_ir::expr::Source;
-use tj_kernel::{Access, Binding, Memory};
+use tj_kernel::{Access, Binding, KernelFault, Memory};
 use tj_plan::{Engine, Plan, QueryId};
 use tj_tensor::{Buffer, Scalar, Tensor};
 
@@ -107,7 +107,12 @@ fn run_kernels<'t>(
         }
         if kernel.extent > 0 {
             tj_kernel::interpret(&lowered.kernel, &mut memory, &kernel.sizes, &numbers, 0..kernel.extent)
-                .map_err(|fault| internal("interpret", &fault))?;
+                .map_err(|fault| match (fault, program.location(lowered)) {
+                    (KernelFault::Function { function, cause, .. }, Some(location)) => {
+                        Error::function(function, &cause, location)
+                    }
+                    (fault, _) => internal("interpret", &fault),
+                })?;
         }
     }
     let mut outputs = Vec::with_capacity(plan.produces.0.len());

@@ -3,6 +3,7 @@
 //! Nothing here depends on a size. Binding a tuple of sizes gives a [`Bound`]: numbers for every kernel, offsets
 //! in the arena, shapes of outputs. Tuples that were seen lately are remembered.
 
+use std::panic::Location;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rustc_hash::FxHashMap;
@@ -264,6 +265,16 @@ impl Program {
             intervals,
             planner,
             bound: Mutex::new(Vec::new()),
+        })
+    }
+
+    /// Where the user called what a kernel computes first.
+    pub fn location(&self, lowered: &Lowered) -> Option<&'static Location<'static>> {
+        let results = lowered.bindings.iter().zip(&lowered.kernel.buffers);
+        let mut results = results.filter(|(_, buffer)| buffer.access == Access::Write);
+        results.find_map(|(binding, _)| match binding {
+            Binding::Query(q) => Some(self.fused.plan.query(*q).location),
+            Binding::Input(_) | Binding::Blocks(_) | Binding::Scratch => None,
         })
     }
 

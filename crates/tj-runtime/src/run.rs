@@ -3,6 +3,7 @@
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use smallvec::SmallVec;
 use tj_kernel::abi::{Args, STATUS_OK};
@@ -10,7 +11,7 @@ use tj_kernel::abi::{Args, STATUS_OK};
 use crate::code::Code;
 use crate::crew::{self, Stage};
 use crate::error::Error;
-use crate::host::HOST;
+use crate::host::{Fault, HOST, take_fault};
 use crate::program::{Bound, BoundKernel, Program, Slot, internal};
 
 /// Memory of one call. Addresses stay valid for the whole run, because the caller holds what they point into.
@@ -51,7 +52,8 @@ pub(crate) fn run(program: &Program, bound: &Bound, memory: CallMemory<'_>) -> R
         inputs[input] = outputs[output].cast_const();
     }
     let bases = Bases { inputs, outputs, arena: arena.as_mut_ptr() };
-    let run = Run { program, code, bound, bases, numbers, failed: AtomicI64::new(NONE) };
+    let failed = AtomicI64::new(NONE);
+    let run = Run { program, code, bound, bases, numbers, failed, fault: Mutex::new(None) };
     if bound.parallel {
         let stage = |kernel: &BoundKernel| Stage { pieces: kernel.pieces(), workers: kernel.workers };
         let stages: SmallVec<[Stage; 16]> = bound.kernels.iter().map(stage).collect();
@@ -64,8 +66,15 @@ pub(crate) fn run(program: &Program, bound: &Bound, memory: CallMemory<'_>) -> R
     match run.failed.into_inner() {
         NONE => Ok(()),
         number => {
-            let name = &program.kernels[number as usize].kernel.name;
-            Err(internal("run", &format!("kernel {name} gave up")))
+            let lowered = &program.kernels[number as usize];
+            let fault = run.fault.into_inner().unwrap_or_else(PoisonError::into_inner);
+            Err(match (fault, program.location(lowered)) {
+                (Some((_, Fault::Function(function, cause))), Some(location)) => {
+                    Error::function(function, &cause, location)
+                }
+                (Some((_, Fault::Internal(problem))), _) => internal("run", &problem),
+                (_, _) => internal("run", &format!("kernel {} gave up", lowered.kernel.name)),
+            })
         }
     }
 }
@@ -88,11 +97,17 @@ struct Run<'r> {
     numbers: &'r [u64],
     /// First kernel that gave up.
     failed: AtomicI64,
+    /// Why, and in which piece of which kernel: of those that gave up, the first.
+    fault: Mutex<Option<((usize, i64), Fault)>>,
 }
 
 impl Run<'_> {
     /// Runs one piece of the tasks of a kernel.
     fn piece(&self, number: usize, worker: usize, piece: i64) {
+        // Kernels after one that gave up would run on results that are not there.
+        if self.failed.load(Ordering::Relaxed) < number as i64 {
+            return;
+        }
         let kernel = &self.bound.kernels[number];
         let lo = piece * kernel.chunk;
         let hi = kernel.extent.min(lo + kernel.chunk);
@@ -117,6 +132,12 @@ impl Run<'_> {
         let status = unsafe { entry(&args, lo, hi) };
         if status != STATUS_OK {
             self.failed.fetch_min(number as i64, Ordering::Relaxed);
+            let mut first = self.fault.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(fault) = take_fault()
+                && first.as_ref().is_none_or(|(place, _)| (number, piece) < *place)
+            {
+                *first = Some(((number, piece), fault));
+            }
         }
     }
 }

@@ -1,6 +1,9 @@
 use expect_test::{Expect, expect};
+use tj_ir::Function;
 use tj_ir::dim::Dim;
-use tj_kernel::{Access, BinOp, Buf, Buffer, Builder, Gemm, Grid, Kernel, LoopKind, Matrix, UnOp};
+use tj_kernel::{
+    Access, Array, BinOp, Buf, Buffer, Builder, Call, Gemm, Grid, Kernel, LoopKind, Matrix, UnOp,
+};
 use tj_tensor::{DType, Scalar};
 
 use crate::{CodegenError, emit, emit_header};
@@ -92,6 +95,46 @@ fn gemm() -> Kernel {
     let matrix = |buffer| Matrix { buffer, offset: zero, row_stride: n, col_stride: one };
     b.gemm(Gemm { dtype: DType::F64, m: n, n, k: n, a: matrix(a), b: matrix(x), c: matrix(c) });
     b.finish()
+}
+
+fn call() -> Kernel {
+    let mut b = Builder::new("sorted", grid(5));
+    let n = Dim::new("N", ..).unwrap();
+    let x = b.buffer("x", DType::F32, &n * 5, Access::Read);
+    let y = b.buffer("y", DType::F32, &n * 5, Access::Write);
+    let extents = vec![b.int(5), b.size(&n)];
+    let array = |buffer| Array { buffer, extents: extents.clone() };
+    let function = Function::Sort { descending: true };
+    b.call(Call { function, args: vec![array(x)], results: vec![array(y)] });
+    b.finish()
+}
+
+#[test]
+fn texts_of_calls() {
+    check(
+        &[&call()],
+        expect![[r#"
+
+        /* sorted; tasks: 5
+           b0: x, 5*N x f32, read
+           b1: y, 5*N x f32, written
+           size 0: N
+        */
+        TJ_EXPORT i32 sorted(const tj_args *args, i64 task_lo, i64 task_hi) {
+          const f32 *restrict b0 = args->buffers[0];
+          f32 *restrict b1 = args->buffers[1];
+          const i64 v0 = task_lo;
+          const i64 v1 = task_hi;
+          const i64 v3 = args->sizes[0];
+          /* sort(1, 0) */
+          const i64 words[] = {1, 1, 0, 1, 1, 12, 2, 5, v3, 12, 2, 5, v3};
+          void *const arrays[] = {(void *)b0, (void *)b1};
+          const i32 status = args->host->call(words, 13, arrays, task_lo, task_hi);
+          if (status) return status;
+          return 0;
+        }
+    "#]],
+    );
 }
 
 #[test]
@@ -354,13 +397,13 @@ fn a_header() {
         extern "C" {
         #endif
 
-        /* Tasks: 0 to 10; any sub-range, each task once. Returns 0.
+        /* Tasks: 0 to 10; any sub-range, each task once. Returns 0, or what a function of the host says.
            buffers[0]: x, 1000 x f32, read
            buffers[1]: y, 10 x f32, written
            No two buffers overlap. */
         int32_t row_sum(const tj_args *args, int64_t task_lo, int64_t task_hi);
 
-        /* Tasks: 0 to 1; any sub-range, each task once. Returns 0.
+        /* Tasks: 0 to 1; any sub-range, each task once. Returns 0, or what a function of the host says.
            buffers[0]: a, 16 x f64, read
            buffers[1]: b, 16 x f64, read
            buffers[2]: c, 16 x f64, written

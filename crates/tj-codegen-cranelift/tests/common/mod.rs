@@ -109,7 +109,7 @@ fn call_with(entry: KernelFn, case: &Case, shared: impl Fn(Access) -> Option<Buf
     let pointers: Vec<*mut c_void> =
         declared.map(|(i, b)| own[shared(b.access).map_or(i, Buf::index)]).collect();
     let params: Vec<u64> = case.params.iter().map(|p| p.bits() as u64).collect();
-    let host = Host { gemm_f32: gemm::<f32>, gemm_f64: gemm::<f64> };
+    let host = Host { gemm_f32: gemm::<f32>, gemm_f64: gemm::<f64>, call };
     let args =
         Args { buffers: pointers.as_ptr(), sizes: case.sizes.as_ptr(), params: params.as_ptr(), host: &host };
     // SAFETY: the table fits the kernel, and the interpreter has shown that its accesses are in bounds.
@@ -280,4 +280,9 @@ pub fn numbers(dtype: DType, n: usize) -> BufferContents {
         false => Scalar::F64((i * 37 % 101) as f64 / 4.0 - offset).cast(dtype),
     };
     buffer(dtype, (0..n).map(number))
+}
+
+/// Samples call nothing.
+extern "C" fn call(_: *const i64, _: i64, _: *const *mut c_void, _: i64, _: i64) -> i32 {
+    tj_kernel::abi::STATUS_NO_RESULT
 }

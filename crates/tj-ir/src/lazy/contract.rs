@@ -30,7 +30,8 @@ impl LazyTensor {
     }
 }
 
-fn try_matmul(
+/// [`LazyTensor::matmul`], asked for at `location`.
+pub(super) fn try_matmul(
     a: &LazyTensor,
     b: &LazyTensor,
     location: &'static Location<'static>,

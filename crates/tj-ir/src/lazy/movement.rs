@@ -48,11 +48,12 @@ pub fn at(start: impl Into<Option<i64>>, stop: impl Into<Option<i64>>, step: i64
     At::Slice { start: start.into().map(Dim::from), stop: stop.into().map(Dim::from), step }
 }
 
-fn position(d: usize) -> Dim {
+pub(super) fn position(d: usize) -> Dim {
     Dim::symbol(&Symbol::index(d as u32))
 }
 
-fn moved(
+/// Elements of `arg` at other positions.
+pub(super) fn moved(
     name: &'static str,
     arg: &LazyTensor,
     shape: Shape,
@@ -466,7 +467,7 @@ fn slice_range(size: &Dim, start: Option<&Dim>, stop: Option<&Dim>, step: i64) -
 }
 
 /// Where each element of the new shape comes from. Equal leading and trailing sizes map one to one.
-fn reshape_map(old: &[Dim], new: &[Dim]) -> Indices {
+pub(super) fn reshape_map(old: &[Dim], new: &[Dim]) -> Indices {
     let lead = old.iter().zip(new).take_while(|(a, b)| a == b).count();
     let pairs = old[lead..].iter().rev().zip(new[lead..].iter().rev());
     let trail = pairs.take_while(|(a, b)| a == b).count();

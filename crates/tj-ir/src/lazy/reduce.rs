@@ -152,7 +152,13 @@ pub(super) fn resolve_axis(op: &'static str, rank: usize, axis: i64) -> Result<u
     usize::try_from(positive).ok().filter(|&a| a < rank).ok_or(Cause::Axis { op, axis, rank })
 }
 
-fn reduce(op: ReduceOp, arg: &LazyTensor, axes: &Axes, location: &'static Location<'static>) -> LazyTensor {
+/// A reduction, asked for at `location`.
+pub(super) fn reduce(
+    op: ReduceOp,
+    arg: &LazyTensor,
+    axes: &Axes,
+    location: &'static Location<'static>,
+) -> LazyTensor {
     match try_reduce(op, arg, axes, location) {
         Ok(tensor) => tensor,
         Err(error) => LazyTensor::failed(error),

@@ -1,5 +1,6 @@
 use tj_tensor::DType;
 
+mod calls;
 mod sizes;
 
 use super::*;

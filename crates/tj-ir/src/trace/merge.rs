@@ -9,7 +9,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::dim::{Dim, Symbol};
-use crate::lazy::{Fit, Kind, Node};
+use crate::lazy::{Fit, Kind, LazyTensor, Node};
 
 /// Deferred symbols that stand for other sizes.
 #[derive(Default)]
@@ -29,6 +29,12 @@ pub(super) fn merge(nodes: &[&Node]) -> Merged {
                 merged.meet(&sa[..batch(sa)], result);
                 merged.meet(&sb[..batch(sb)], result);
                 merged.unify(&sb[batch(sb)], &sa[sa.len() - 1]);
+            }
+            Kind::Call { call, .. } => {
+                let shapes: Vec<&[Dim]> = call.args.iter().map(LazyTensor::shape).collect();
+                for (a, b) in call.function.equal_axes(&shapes) {
+                    merged.unify(b, a);
+                }
             }
             Kind::Failed(_)
             | Kind::Input { .. }

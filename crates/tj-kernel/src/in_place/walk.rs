@@ -89,6 +89,11 @@ impl Walk<'_> {
                     self.accesses.unfit[matrix.buffer.index()] = true;
                 }
             }
+            Stmt::Call(call) => {
+                for array in call.args.iter().chain(&call.results) {
+                    self.accesses.unfit[array.buffer.index()] = true;
+                }
+            }
         }
     }
 

@@ -3,11 +3,12 @@
 use rustc_hash::FxHashMap;
 use tj_tensor::DType;
 
+use super::call;
 use super::resolve::{Code, Inst, Lanes};
 use super::{Counts, KernelFault, LanesOrder, Options};
 use crate::arith;
 use crate::arith::{Binary, Ternary};
-use crate::ir::{Access, BinOp, Buf, Gemm, Kernel, Matrix, Value};
+use crate::ir::{Access, BinOp, Buf, Call, Gemm, Kernel, Matrix, Value};
 use crate::memory::Memory;
 
 /// `k` of a `Gemm` is cut into blocks of this many terms.
@@ -43,7 +44,7 @@ pub(super) fn run(
         touched: FxHashMap::default(),
         counts: Counts::default(),
     };
-    machine.run(&code.insts)?;
+    machine.run(&code.insts, &code.calls)?;
     Ok(machine.counts)
 }
 
@@ -77,7 +78,7 @@ struct Machine<'a, 'm> {
 }
 
 impl Machine<'_, '_> {
-    fn run(&mut self, insts: &[Inst]) -> Result<(), KernelFault> {
+    fn run(&mut self, insts: &[Inst], calls: &[Call]) -> Result<(), KernelFault> {
         let mut at = 0;
         while let Some(&inst) = insts.get(at) {
             at += 1;
@@ -145,6 +146,10 @@ impl Machine<'_, '_> {
                 }
                 Inst::Tick => self.tick()?,
                 Inst::Gemm(gemm) => self.gemm(&gemm)?,
+                Inst::Call(number) => {
+                    let sizes = |value: Value| self.registers[value.index()] as i64;
+                    call::run(self.kernel, &calls[number], &sizes, self.memory)?;
+                }
             }
         }
         Ok(())

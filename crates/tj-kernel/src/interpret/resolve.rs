@@ -9,7 +9,7 @@ use std::ops::Range;
 use tj_tensor::Scalar;
 
 use crate::arith::{self, Binary, Ternary, Unary};
-use crate::ir::{Block, Gemm, Kernel, LoopKind, Op, Stmt, Value, Var};
+use crate::ir::{Block, Call, Gemm, Kernel, LoopKind, Op, Stmt, Value, Var};
 
 /// One step of the machine. Numbers are registers, except `to` (a place in the code) and `buffer`.
 #[derive(Clone, Copy, Debug)]
@@ -99,6 +99,8 @@ pub(super) enum Inst {
     /// Counts an iteration of a `While`.
     Tick,
     Gemm(Gemm),
+    /// A call, by its number.
+    Call(usize),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -111,6 +113,7 @@ pub(super) struct Lanes {
 #[derive(Debug)]
 pub(super) struct Code {
     pub insts: Vec<Inst>,
+    pub calls: Vec<Call>,
     pub n_loops: usize,
     /// Registers as they are before the first instruction.
     pub registers: Vec<u64>,
@@ -145,14 +148,16 @@ pub(super) fn resolve(kernel: &Kernel, sizes: &[i64], params: &[Scalar], tasks: 
         var_registers.push(registers.len());
         registers.resize(registers.len() + var.lanes.unwrap_or(1) as usize, 0);
     }
-    let mut ctx = Ctx { kernel, insts: Vec::new(), n_loops: 0, var_registers, in_lanes: false };
+    let mut ctx =
+        Ctx { kernel, insts: Vec::new(), calls: Vec::new(), n_loops: 0, var_registers, in_lanes: false };
     ctx.block(&kernel.body);
-    Code { insts: ctx.insts, n_loops: ctx.n_loops, registers }
+    Code { insts: ctx.insts, calls: ctx.calls, n_loops: ctx.n_loops, registers }
 }
 
 struct Ctx<'a> {
     kernel: &'a Kernel,
     insts: Vec<Inst>,
+    calls: Vec<Call>,
     n_loops: usize,
     /// The first register of each variable.
     var_registers: Vec<usize>,
@@ -231,6 +236,10 @@ impl Ctx<'_> {
                 });
             }
             Stmt::Gemm(gemm) => self.insts.push(Inst::Gemm(*gemm)),
+            Stmt::Call(call) => {
+                self.insts.push(Inst::Call(self.calls.len()));
+                self.calls.push((**call).clone());
+            }
         }
     }
 
@@ -313,7 +322,8 @@ fn uses_lane_variables(kernel: &Kernel, body: &Block) -> bool {
             | Stmt::While { .. }
             | Stmt::If { .. }
             | Stmt::Fold { .. }
-            | Stmt::Gemm(_) => None,
+            | Stmt::Gemm(_)
+            | Stmt::Call(_) => None,
         };
         var.is_some_and(|var| kernel.var(var).lanes.is_some())
             || stmt.blocks().any(|block| uses_lane_variables(kernel, block))

@@ -53,7 +53,8 @@ fn find_data(kernel: &Kernel, block: &Block, data: &mut FxHashSet<Value>) {
             | Stmt::While { .. }
             | Stmt::If { .. }
             | Stmt::Fold { .. }
-            | Stmt::Gemm(_) => {}
+            | Stmt::Gemm(_)
+            | Stmt::Call(_) => {}
         }
         // The body of a `While` comes after its head.
         let blocks: Vec<&Block> = stmt.blocks().collect();
@@ -89,7 +90,8 @@ impl Forms<'_> {
                 | Stmt::While { .. }
                 | Stmt::If { .. }
                 | Stmt::Fold { .. }
-                | Stmt::Gemm(_) => {}
+                | Stmt::Gemm(_)
+                | Stmt::Call(_) => {}
             }
             stmt.blocks().for_each(|b| self.block(b));
         }

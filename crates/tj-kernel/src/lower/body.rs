@@ -70,6 +70,7 @@ impl Ctx<'_> {
                     expand(&mut self.b, *op, &args)
                 }
                 Expr::Reduce { .. } => panic!("lower: a reduction below the root of a query"),
+                Expr::Call { .. } => panic!("lower: a call among other expressions"),
             };
             done.insert(node, value);
         }

@@ -62,7 +62,7 @@ fn accesses(plan: &Plan, nest: &Nest) -> Option<Vec<Dim>> {
                 Expr::Read { source, at } => found.push(linear(at, plan.shape_of(*source))),
                 Expr::Size(dim) if dim.symbols().any(|s| s.as_index().is_some()) => return None,
                 Expr::Size(_) | Expr::Const(_) | Expr::Number(_) | Expr::Map { .. } => {}
-                Expr::Reduce { .. } => return None,
+                Expr::Reduce { .. } | Expr::Call { .. } => return None,
             }
         }
     }

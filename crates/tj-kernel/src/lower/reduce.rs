@@ -338,7 +338,8 @@ impl Ctx<'_> {
             | Expr::Number(_)
             | Expr::Size(_)
             | Expr::Read { .. }
-            | Expr::Reduce { .. } => None,
+            | Expr::Reduce { .. }
+            | Expr::Call { .. } => None,
         };
         match factors {
             Some(factors) => {

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
+use tj_ir::Function;
 use tj_ir::dim::{Dim, Symbol, SymbolKind};
 use tj_ir::text::{Cursor, ParseError, Parsed};
 use tj_tensor::DType;
 
 use crate::ir::{
-    Access, BinOp, Block, Buf, Buffer, CmpOp, Gemm, Grid, Kernel, LoopKind, MAX_NESTING, Matrix, Op, Stmt,
-    UnOp, Value, Var, VarDecl,
+    Access, Array, BinOp, Block, Buf, Buffer, Call, CmpOp, Gemm, Grid, Kernel, LoopKind, MAX_NESTING, Matrix,
+    Op, Stmt, UnOp, Value, Var, VarDecl,
 };
 
 /// Reads one kernel.
@@ -243,6 +244,8 @@ impl<'a> Parser<'a> {
             let a = self.matrix()?;
             self.text.expect("*")?;
             Ok(Stmt::Gemm(Gemm { dtype, m, n, k, a, b: self.matrix()?, c }))
+        } else if self.text.eat("call") {
+            self.call()
         } else {
             Err(self.text.error("a statement or `}`"))
         }
@@ -347,6 +350,43 @@ impl<'a> Parser<'a> {
         let (offset, row_stride, col_stride) = (self.value()?, self.next_value()?, self.next_value()?);
         self.text.expect("]")?;
         Ok(Matrix { buffer, offset, row_stride, col_stride })
+    }
+
+    /// `sort(0, 0) @1[%2] = @0[%2]`
+    fn call(&mut self) -> Parsed<Stmt> {
+        let at = self.text.place();
+        let name = self.text.bare_word();
+        self.text.expect("(")?;
+        let a = self.text.signed("an attribute of a function")?;
+        self.text.expect(",")?;
+        let b = self.text.signed("an attribute of a function")?;
+        self.text.expect(")")?;
+        let function = Function::by_name(name, a, b);
+        let function =
+            function.ok_or_else(|| self.text.error_at(at, "a function with its two attributes"))?;
+        let results = self.arrays()?;
+        self.text.expect("=")?;
+        Ok(Stmt::Call(Box::new(Call { function, args: self.arrays()?, results })))
+    }
+
+    /// One or more whole buffers.
+    fn arrays(&mut self) -> Parsed<Vec<Array>> {
+        let mut arrays = Vec::new();
+        loop {
+            let buffer = Buf(self.text.id('@')?);
+            self.text.expect("[")?;
+            let mut extents = Vec::new();
+            while !self.text.eat("]") {
+                if !extents.is_empty() {
+                    self.text.expect(",")?;
+                }
+                extents.push(self.value()?);
+            }
+            arrays.push(Array { buffer, extents });
+            if !self.text.eat(",") {
+                return Ok(arrays);
+            }
+        }
     }
 
     fn next_value(&mut self) -> Parsed<Value> {

@@ -6,7 +6,7 @@ use std::fmt::{self, Display};
 use tj_ir::dim::{Dim, MAX_SIZE, Symbol};
 use tj_ir::text::{Quoted, is_bare};
 
-use crate::ir::{Access, Block, Kernel, LoopKind, Matrix, Op, Stmt};
+use crate::ir::{Access, Array, Block, Kernel, LoopKind, Matrix, Op, Stmt};
 
 impl Display for Kernel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -111,7 +111,26 @@ impl Kernel {
                 let (c, a, b) = (MatrixText(&g.c), MatrixText(&g.a), MatrixText(&g.b));
                 writeln!(f, "gemm {} ({}, {}, {}) {c} = {a} * {b}", g.dtype, g.m, g.n, g.k)
             }
+            Stmt::Call(call) => {
+                writeln!(f, "call {} {} = {}", call.function, Arrays(&call.results), Arrays(&call.args))
+            }
         }
+    }
+}
+
+/// `@1[%2, %3], @4[%2]`
+struct Arrays<'a>(&'a [Array]);
+
+impl Display for Arrays<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (n, array) in self.0.iter().enumerate() {
+            write!(f, "{}{}[", if n == 0 { "" } else { ", " }, array.buffer)?;
+            for (n, extent) in array.extents.iter().enumerate() {
+                write!(f, "{}{extent}", if n == 0 { "" } else { ", " })?;
+            }
+            f.write_str("]")?;
+        }
+        Ok(())
     }
 }
 

@@ -155,6 +155,8 @@ impl Ctx<'_> {
                     self.narrowed = outside.1;
                 }
             }
+            // Whole buffers, as `calls` has proved.
+            Stmt::Call(_) => {}
             Stmt::Gemm(gemm) => {
                 let [m, n, k] = [gemm.m, gemm.n, gemm.k].map(|v| self.exact(v));
                 for (matrix, rows, cols, third) in

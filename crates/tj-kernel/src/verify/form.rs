@@ -5,7 +5,8 @@ use tj_tensor::DType;
 use super::{Finding, Rule};
 use crate::arith;
 use crate::ir::{
-    Access, Block, Buf, Buffer, Gemm, Kernel, LoopKind, MAX_LANES, MAX_NESTING, Matrix, Op, Stmt, Value, Var,
+    Access, Block, Buf, Buffer, Call, Gemm, Kernel, LoopKind, MAX_LANES, MAX_NESTING, Matrix, Op, Stmt,
+    Value, Var,
 };
 
 /// Checks every rule but uniformity and bounds.
@@ -53,6 +54,9 @@ impl Ctx<'_> {
         }
         if kernel.grid.multiple < 1 {
             self.find(Rule::Access, format!("the grid is cut at multiples of {}", kernel.grid.multiple));
+        }
+        if kernel.body.iter().filter(|stmt| matches!(stmt, Stmt::Call(_))).count() > 1 {
+            self.find(Rule::Call, "it calls more than one function");
         }
         for buffer in &kernel.buffers {
             self.kernel_type(&format!("buffer {}", buffer.name), buffer.dtype);
@@ -152,7 +156,8 @@ impl Ctx<'_> {
                 | Stmt::For { .. }
                 | Stmt::While { .. }
                 | Stmt::If { .. }
-                | Stmt::Gemm(_) => {}
+                | Stmt::Gemm(_)
+                | Stmt::Call(_) => {}
             }
         }
     }
@@ -256,6 +261,7 @@ impl Ctx<'_> {
                 self.define(*dst);
             }
             Stmt::Gemm(gemm) => self.gemm(gemm),
+            Stmt::Call(call) => self.call(call, depth),
         }
     }
 
@@ -283,6 +289,37 @@ impl Ctx<'_> {
         }
         if c.buffer == a.buffer || c.buffer == b.buffer {
             self.find(Rule::Access, format!("gemm stores to its factor {}", c.buffer));
+        }
+    }
+
+    fn call(&mut self, call: &Call, depth: usize) {
+        let name = call.function.name();
+        if depth > 0 {
+            self.find(Rule::Call, format!("{name} is called inside another statement"));
+        }
+        let (n_args, n_results) = call.function.arity();
+        if (call.args.len(), call.results.len()) != (n_args, n_results) {
+            let (args, results) = (call.args.len(), call.results.len());
+            self.find(Rule::Call, format!("{name} takes {args} and gives {results} buffers"));
+        }
+        for array in call.args.iter().chain(&call.results) {
+            for &extent in &array.extents {
+                self.operand(extent, DType::I64, || format!("an extent of {}", array.buffer));
+            }
+        }
+        for array in &call.args {
+            let access = self.buffer(array.buffer).map(|_| self.kernel.buffers[array.buffer.index()].access);
+            if access.is_some_and(|access| access != Access::Read) {
+                self.find(Rule::Call, format!("{name} is given {}, which others write", array.buffer));
+            }
+        }
+        for (position, array) in call.results.iter().enumerate() {
+            if self.buffer(array.buffer).is_some() {
+                self.stored(array.buffer);
+            }
+            if call.results[..position].iter().any(|other| other.buffer == array.buffer) {
+                self.find(Rule::Call, format!("{name} gives two results in {}", array.buffer));
+            }
         }
     }
 

@@ -446,3 +446,46 @@ fn guards_agree_with_the_interpreter() {
     }
     assert!(held > 10 && failed > 100, "{held} {failed}");
 }
+
+#[test]
+fn calls_take_whole_buffers_and_give_a_row_a_task() {
+    let declared = "buffer @0 x: f32[4*N] read
+        buffer @1 y: f32[4*N] write
+        buffer @2 z: i64[4*N] scratch
+        size #0 = N
+        -- %2: i64 = size #0 %3: i64 = const 4i64 ";
+    let mut said = String::new();
+    for body in [
+        "call sort(0, 0) @1[%2, %3] = @0[%2, %3]",
+        "call argsort(1, 0) @2[%2, %3] = @0[%2, %3]",
+        "call sort(0, 0) @1[%3, %2] = @0[%3, %2]",
+        "call sort(0, 0) @1[%2, %3] = @0[%2]",
+        "call sort(0, 0) @1[%2, %0] = @0[%2, %3]",
+        "call sort(0, 0) @2[%2, %3] = @0[%2, %3]",
+        "call sort(0, 0) @0[%2, %3] = @1[%2, %3]",
+        "call sort(0, 0) @1[%2, %3] = @0[%2, %3], @0[%2, %3]",
+        "for %4 in %0..%1 { call sort(0, 0) @1[%2, %3] = @0[%2, %3] }",
+        "call sort(0, 0) @1[%2, %3] = @0[%2, %3] call argsort(0, 0) @2[%2, %3] = @0[%2, %3]",
+        "call eigh(0, 0) @1[%2, %3], @1[%2, %3] = @0[%2, %3]",
+    ] {
+        let kernel = kernel(&format!("{declared} {body}"));
+        assert_eq!(kernel.to_string().parse::<Kernel>().as_ref(), Ok(&kernel));
+        said += &match verify(&kernel) {
+            Ok(guards) => format!("{body}: {} guards\n", guards.len()),
+            Err(_) => format!("{body}: {}\n", findings(&kernel).join("; ")),
+        };
+    }
+    expect_test::expect![[r#"
+        call sort(0, 0) @1[%2, %3] = @0[%2, %3]: 0 guards
+        call argsort(1, 0) @2[%2, %3] = @0[%2, %3]: 0 guards
+        call sort(0, 0) @1[%3, %2] = @0[%3, %2]: Call: sort gives 4 rows in N tasks
+        call sort(0, 0) @1[%2, %3] = @0[%2]: Call: sort takes @0 to have N elements, not 4*N
+        call sort(0, 0) @1[%2, %0] = @0[%2, %3]: Call: an extent of @1 in sort is no size
+        call sort(0, 0) @2[%2, %3] = @0[%2, %3]: Call: sort of [F32] does not give [I64]
+        call sort(0, 0) @0[%2, %3] = @1[%2, %3]: Call: sort is given @1, which others write; Access: @0 is stored to but only read
+        call sort(0, 0) @1[%2, %3] = @0[%2, %3], @0[%2, %3]: Call: sort takes 2 and gives 1 buffers
+        for %4 in %0..%1 { call sort(0, 0) @1[%2, %3] = @0[%2, %3] }: Call: sort is called inside another statement
+        call sort(0, 0) @1[%2, %3] = @0[%2, %3] call argsort(0, 0) @2[%2, %3] = @0[%2, %3]: Call: it calls more than one function
+        call eigh(0, 0) @1[%2, %3], @1[%2, %3] = @0[%2, %3]: Call: eigh gives two results in @1
+    "#]].assert_eq(&said);
+}

@@ -28,7 +28,8 @@ pub(super) fn check(kernel: &Kernel, findings: &mut Vec<Finding>) {
                 | Stmt::Set(..)
                 | Stmt::Store { .. }
                 | Stmt::Fold { .. }
-                | Stmt::Gemm(_) => blocks.extend(stmt.blocks()),
+                | Stmt::Gemm(_)
+                | Stmt::Call(_) => blocks.extend(stmt.blocks()),
             }
         }
     }
@@ -59,7 +60,8 @@ fn check_loop(kernel: &Kernel, var: Value, body: &Block, findings: &mut Vec<Find
             | Stmt::Set(..)
             | Stmt::Store { .. }
             | Stmt::Fold { .. }
-            | Stmt::Gemm(_) => [None, None],
+            | Stmt::Gemm(_)
+            | Stmt::Call(_) => [None, None],
         };
         for value in steering.into_iter().flatten().filter(|v| varying.values.contains(v)) {
             let what = format!("{value} steers control flow but differs between lanes of the loop of {var}");
@@ -115,7 +117,8 @@ impl Varying<'_> {
             | Stmt::While { .. }
             | Stmt::If { .. }
             | Stmt::Fold { .. }
-            | Stmt::Gemm(_) => {}
+            | Stmt::Gemm(_)
+            | Stmt::Call(_) => {}
         }
     }
 }

@@ -221,3 +221,27 @@ fn long_chains_of_moves_are_stored_now_and_then() {
         }
     }
 }
+
+/// A function reads what is stored: moves of its arguments are queries of their own, each once.
+#[test]
+fn what_a_function_reads_is_stored() {
+    check(
+        "size N size M input x: f32[N, M]
+         q0 t: f32[M, N] = x[i1, i0]
+         q1 t: f32[N, M] = q0[i1, i0]
+         q2 sort: f32[M, N] = call sort(0, 0) q0 output 0
+         q3 argsort: i64[M, N] = call argsort(0, 0) q0 output 0
+         q4 sort: f32[N, M] = call sort(0, 0) q1 output 0
+         q5 t: f32[N, M] = q2[i1, i0]
+         q6 add: f32[N, M] = add(q5[i0, i1], q4[i0, i1])
+         produces q6, q3",
+        expect![[r#"
+            q0 t: f32[M, N] = x[i1, i0]
+            q1 sort: f32[M, N] = call sort(0, 0) q0 output 0
+            q2 argsort: i64[M, N] = call argsort(0, 0) q0 output 0
+            q3 sort: f32[N, M] = call sort(0, 0) x output 0
+            q4 add: f32[N, M] = add(q1[i1, i0], q3[i0, i1])
+            produces q4, q2
+        "#]],
+    );
+}

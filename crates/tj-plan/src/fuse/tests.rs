@@ -155,11 +155,11 @@ fn index_maps_are_substituted_and_simplified() {
 fn illegal_inlining() {
     illegal(
         "inline q1; 2: q0; 1: q2; 2: q3; 2: q4; 1: q5; 1: q6",
-        "illegal grouping of q1: a reduction or a product is never written into its readers",
+        "illegal grouping of q1: a reduction, a call or a product is never written into its readers",
     );
     illegal(
         "inline q4; 2: q0; 1: q1; 1: q2; 2: q3; 1: q5; 1: q6",
-        "illegal grouping of q4: a reduction or a product is never written into its readers",
+        "illegal grouping of q4: a reduction, a call or a product is never written into its readers",
     );
     let plan = parse(PLAN).unwrap();
     let error = fuse(&plan, &grouping("", 3)).unwrap_err();
@@ -224,4 +224,40 @@ fn index_maps_that_outgrow_their_limits_are_illegal() {
     let decisions = format!("inline {}; 2: q59", inline.join(" "));
     let error = apply(&plan, &decisions).unwrap_err();
     assert_eq!(error.problem, "an index map composed by inlining is too large");
+}
+
+#[test]
+fn calls_keep_to_themselves() {
+    let plan = "size N input x: f32[4, N]
+        q0 exp: f32[4, N] = exp(x[i0, i1])
+        q1 svd: f32[4, min(4, N)] = call svd(0, 0) q0 output 0
+        q2 svd: f32[min(4, N)] = call svd(0, 0) q0 output 1
+        q3 neg: f32[4, min(4, N)] = neg(q1[i0, i1])
+        produces q2, q3";
+    let mut said = String::new();
+    for decisions in [
+        "2: q0; 0: q1 q2; 2: q3",
+        "2: q0; 2: q1; 1: q2; 1: q3",
+        "inline q0; 2: q1; 1: q2; 2: q3",
+        "inline q1; 2: q0; 1: q2; 2: q3",
+        "1: q0 q1; 1: q2; 2: q3",
+        "2: q0; 1: q1 q3; 1: q2",
+    ] {
+        let found = apply(plan, decisions).map_or_else(
+            |e| e.to_string(),
+            |fused| {
+                debug_verify_fused("fuse", &fused);
+                "none".to_string()
+            },
+        );
+        said += &format!("{decisions}: {found}\n");
+    }
+    expect![[r#"
+        2: q0; 0: q1 q2; 2: q3: none
+        2: q0; 2: q1; 1: q2; 1: q3: none
+        inline q0; 2: q1; 1: q2; 2: q3: illegal grouping of q1: svd reads what is stored only
+        inline q1; 2: q0; 1: q2; 2: q3: illegal grouping of q1: a reduction, a call or a product is never written into its readers
+        1: q0 q1; 1: q2; 2: q3: illegal grouping of q1: results of a call share a kernel with each other and with nothing else
+        2: q0; 1: q1 q3; 1: q2: illegal grouping of q3: results of a call share a kernel with each other and with nothing else
+    "#]].assert_eq(&said);
 }

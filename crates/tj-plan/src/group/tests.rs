@@ -372,3 +372,31 @@ fn heavy_index_maps_are_stored() {
     );
     assert_eq!(fused.reasons[0].to_string(), "q0: stored (an index map would have 168 parts, more than 64)");
 }
+
+#[test]
+fn results_of_a_call_are_a_group() {
+    check(
+        "size N input x: f64[N, 3, 3]
+         q0 add: f64[N, 3, 3] = add(x[i0, i1, i2], x[i0, i2, i1])
+         q1 eigh: f64[N, 3] = call eigh(0, 0) q0 output 0
+         q2 exp: f64[N, 3] = exp(q1[i0, i1])
+         q3 eigh: f64[N, 3, 3] = call eigh(0, 0) q0 output 1
+         q4 mul: f64[N, 3, 3] = mul(q3[i0, i1, i2], q2[i0, i2])
+         produces q4",
+        expect![[r#"
+            q0 add: f64[N, 3, 3] = add(x[i0, i1, i2], x[i0, i2, i1])
+            q1 eigh: f64[N, 3] = call eigh(0, 0) q0 output 0
+            q2 eigh: f64[N, 3, 3] = call eigh(0, 0) q0 output 1
+            q3 exp: f64[N, 3] = exp(q1[i0, i1])
+            q4 mul: f64[N, 3, 3] = mul(q2[i0, i1, i2], q3[i0, i2])
+            produces q4
+            group outer 3: q0
+            group outer 0: q1, q2
+            group outer 1: q3 local, q4
+            because q0: stored (given to eigh)
+            because q2: stored (recomputing costs 4608 additions, storing saves 384)
+            because q3: joined (computed with q1)
+            because q4: joined (1 outer axis shared with q2)
+        "#]],
+    );
+}

@@ -142,7 +142,9 @@ fn evaluate(arena: &ExprArena, root: ExprId, numbers: &[Scalar]) -> Scalar {
                 let args: Vec<Scalar> = args.iter().map(|arg| done[arg.index()].unwrap()).collect();
                 expand(&mut Evaluator, *op, &args)
             }
-            node @ (Expr::Size(_) | Expr::Read { .. } | Expr::Reduce { .. }) => panic!("{node:?}"),
+            node @ (Expr::Size(_) | Expr::Read { .. } | Expr::Reduce { .. } | Expr::Call { .. }) => {
+                panic!("{node:?}")
+            }
         });
     }
     done[root.index()].unwrap()

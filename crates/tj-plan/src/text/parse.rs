@@ -7,9 +7,9 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use tj_ir::dim::{Dim, Symbol};
-use tj_ir::expr::Source;
+use tj_ir::expr::{Source, Sources};
 use tj_ir::text::{Cursor, ParseError, Parsed};
-use tj_ir::{Condition, Expr, ExprId, Guard, InputDecl, Op, ReduceOp, Shape, Tree};
+use tj_ir::{Condition, Expr, ExprId, Function, Guard, InputDecl, Op, ReduceOp, Shape, Tree};
 use tj_tensor::DType;
 
 use super::number_after;
@@ -301,6 +301,9 @@ impl<'a> Parser<'a> {
         {
             return self.reduce(op, depth);
         }
+        if word == "call" && depth == 0 && next.is_some_and(|c| c.is_ascii_alphabetic()) {
+            return self.call();
+        }
         let op = match (word, next) {
             ("cast", Some('<')) => {
                 self.text.expect("<")?;
@@ -360,6 +363,42 @@ impl<'a> Parser<'a> {
         Ok(self.plan.arena.map(op, args))
     }
 
+    /// `sort(0, 0) x output 0`
+    fn call(&mut self) -> Parsed<ExprId> {
+        let at = self.text.place();
+        let name = self.text.bare_word();
+        self.text.expect("(")?;
+        let a = self.text.number("an attribute of a function")?;
+        self.text.expect(",")?;
+        let b = self.text.number("an attribute of a function")?;
+        self.text.expect(")")?;
+        let function = Function::by_name(name, a, b);
+        let function =
+            function.ok_or_else(|| self.text.error_at(at, "a function with its two attributes"))?;
+        let (n_args, n_results) = function.arity();
+        let mut args = Sources::new();
+        for n in 0..n_args {
+            if n > 0 {
+                self.text.expect(",")?;
+            }
+            let source = self.whole_source()?;
+            args.push(source);
+        }
+        self.text.expect("output")?;
+        let place = self.text.place();
+        let output: u32 = self.text.number("a result")?;
+        let dtypes: Vec<DType> = args.iter().map(|&arg| self.plan.dtype_of(arg)).collect();
+        let results = function.dtypes(&dtypes).ok_or_else(|| {
+            let found: Vec<&str> = dtypes.iter().map(|dtype| dtype.name()).collect();
+            let expected = format!("arguments that {name} is defined on, not {}", found.join(", "));
+            self.text.error_at(at, &expected)
+        })?;
+        let Some(&dtype) = results.get(output as usize) else {
+            return Err(self.text.error_at(place, &format!("a result below {n_results}")));
+        };
+        Ok(self.plan.arena.intern(Expr::Call { function, args, output }, dtype))
+    }
+
     fn reduce(&mut self, op: ReduceOp, depth: usize) -> Parsed<ExprId> {
         self.text.expect("<")?;
         let tree = self
@@ -384,16 +423,21 @@ impl<'a> Parser<'a> {
             return Ok(());
         }
         loop {
-            let at = self.text.place();
-            let quoted = self.text.peek() == Some('"');
-            let name = self.text.name()?;
-            let called = if quoted && !super::is_bare_input(&name) { format!("\"{name}") } else { name };
-            let source = self.source(at, &called)?;
+            let source = self.whole_source()?;
             self.plan.produces.0.push(source);
             if !self.text.eat(",") {
                 return Ok(());
             }
         }
+    }
+
+    /// A source by its name.
+    fn whole_source(&mut self) -> Parsed<Source> {
+        let at = self.text.place();
+        let quoted = self.text.peek() == Some('"');
+        let name = self.text.name()?;
+        let called = if quoted && !super::is_bare_input(&name) { format!("\"{name}") } else { name };
+        self.source(at, &called)
     }
 
     fn groups(&mut self) -> Parsed<Vec<Group>> {

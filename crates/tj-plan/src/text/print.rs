@@ -193,6 +193,14 @@ impl<'p> Body<'p> {
                 }
                 f.write_str(")")
             }
+            Expr::Call { function, args, output } => {
+                write!(f, "call {function}")?;
+                for (n, &arg) in args.iter().enumerate() {
+                    f.write_str(if n == 0 { " " } else { ", " })?;
+                    write_source(f, self.names, arg)?;
+                }
+                write!(f, " output {output}")
+            }
             Expr::Reduce { op, tree, index, extent, body } => {
                 write!(f, "{}<{}>({index} < {extent}: ", op.name(), tree.name())?;
                 self.operand(f, *body)?;

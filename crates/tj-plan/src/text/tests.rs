@@ -313,3 +313,29 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn calls() {
+    check(
+        r#"size N input "q7": f64[3, N, N] input x: f32[N] input at: i64[2] input call: f32[2, 2]
+        q0 svd: f64[3, N, N] = call svd(0, 0) "q7" output 0
+        q1 svd: f64[3, N] = call svd(0, 0) "q7" output 1
+        q2 take_along: f32[2] = call take_along(0, 0) x, at output 0
+        q3 sort: f32[2] = call sort(1, 0) q2 output 0
+        q4 neg: f32[2, 2] = neg(call[i0, i1])
+        produces q0, q1, q3, q4"#,
+        expect![[r#"
+            size N
+            input "q7": f64[3, N, N]
+            input x: f32[N]
+            input at: i64[2]
+            input call: f32[2, 2]
+            q0 svd: f64[3, N, N] = call svd(0, 0) "q7" output 0
+            q1 svd: f64[3, N] = call svd(0, 0) "q7" output 1
+            q2 take_along: f32[2] = call take_along(0, 0) x, at output 0
+            q3 sort: f32[2] = call sort(1, 0) q2 output 0
+            q4 neg: f32[2, 2] = neg(call[i0, i1])
+            produces q0, q1, q3, q4
+        "#]],
+    );
+}

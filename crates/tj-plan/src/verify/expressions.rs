@@ -6,7 +6,7 @@ use tj_tensor::DType;
 
 use super::bounds::{Bounds, Place, Proof};
 use super::{Finding, Rule, Symbols, Unproven};
-use crate::plan::{Plan, QueryId};
+use crate::plan::{Plan, QueryId, RootCall};
 
 struct Ctx<'p, 'r> {
     plan: &'p Plan,
@@ -68,6 +68,7 @@ impl<'p> Ctx<'p, '_> {
                 }
                 Expr::Read { source, at } => self.read(id, node, *source, at, inside, &place),
                 Expr::Map { op, args } => self.map(id, node, *op, args),
+                Expr::Call { .. } => self.call(id, node),
                 Expr::Reduce { op, tree, index, extent, body } => {
                     self.size(id, extent, 0, &|| format!("extent {extent} of its reduction"));
                     self.expect(id, node, plan.arena.dtype(*body));
@@ -95,17 +96,8 @@ impl<'p> Ctx<'p, '_> {
 
     fn read(&mut self, id: QueryId, node: ExprId, source: Source, at: &[Dim], indices: usize, place: &Place) {
         let plan = self.plan;
-        let known = match source {
-            Source::Input(i) => (i as usize) < plan.inputs.len(),
-            Source::Def(q) => (q as usize) < plan.queries.len(),
-        };
-        if !known {
-            return self.say(id, Rule::Id, format!("there is no {source:?} to read"));
-        }
-        if let Source::Def(q) = source
-            && q >= id.0
-        {
-            self.say(id, Rule::Order, format!("it reads q{q}"));
+        if !self.source(id, source) {
+            return;
         }
         self.expect(id, node, plan.dtype_of(source));
         let shape = plan.shape_of(source);
@@ -133,6 +125,71 @@ impl<'p> Ctx<'p, '_> {
                     self.unproven.push(Unproven { query: id, source, axis, position, extent });
                 }
             }
+        }
+    }
+
+    /// Checks that a source exists, and says so if it is read too early.
+    fn source(&mut self, id: QueryId, source: Source) -> bool {
+        let known = match source {
+            Source::Input(i) => (i as usize) < self.plan.inputs.len(),
+            Source::Def(q) => (q as usize) < self.plan.queries.len(),
+        };
+        if !known {
+            self.say(id, Rule::Id, format!("there is no {source:?} to read"));
+        }
+        if let Source::Def(q) = source
+            && q >= id.0
+        {
+            self.say(id, Rule::Order, format!("it reads q{q}"));
+        }
+        known
+    }
+
+    fn call(&mut self, id: QueryId, node: ExprId) {
+        let plan = self.plan;
+        if node != plan.query(id).body {
+            return self.say(id, Rule::Call, "a call below the root".to_string());
+        }
+        let Some(RootCall { function, args, output }) = plan.root_call(id) else { return };
+        let mut known = true;
+        for &arg in &args {
+            known &= self.source(id, arg);
+        }
+        if !known {
+            return;
+        }
+        let (n_args, n_results) = function.arity();
+        if args.len() != n_args || output >= n_results {
+            let what = format!("result {output} of {} of {} arguments", function.name(), args.len());
+            return self.say(id, Rule::Call, what);
+        }
+        let dtypes: Vec<DType> = args.iter().map(|&arg| plan.dtype_of(arg)).collect();
+        match function.dtypes(&dtypes) {
+            Some(results) => self.expect(id, node, results[output]),
+            None => self.say(id, Rule::Type, format!("{} is not defined on {dtypes:?}", function.name())),
+        }
+        let shapes: Vec<&[Dim]> = args.iter().map(|&arg| plan.shape_of(arg).as_slice()).collect();
+        let Some(rows) = function.rows(&shapes) else {
+            let ranks: Vec<usize> = shapes.iter().map(|shape| shape.len()).collect();
+            return self.say(id, Rule::Rank, format!("{} does not take ranks {ranks:?}", function.name()));
+        };
+        let own = plan.query(id).shape.as_slice();
+        let differ = |a: &[Dim], b: &[Dim]| {
+            a.len() != b.len() || a.iter().zip(b).any(|(a, b)| a.known_eq(b) == Some(false))
+        };
+        let core = function.core().0;
+        for (shape, core) in shapes.iter().zip(core) {
+            if core.is_some() && (own.len() < rows || differ(&shape[..rows], &own[..rows])) {
+                let what = format!("its rows are not those of an argument of shape {}", shape_text(shape));
+                self.say(id, Rule::Call, what);
+            }
+        }
+        if let Some(expected) = function.shape(&shapes, output)
+            && differ(&expected, own)
+        {
+            let what =
+                format!("{} gives {}, not {}", function.name(), shape_text(&expected), shape_text(own));
+            self.say(id, Rule::Call, what);
         }
     }
 
@@ -171,7 +228,8 @@ impl<'p> Ctx<'p, '_> {
             | Expr::Number(_)
             | Expr::Size(_)
             | Expr::Read { .. }
-            | Expr::Reduce { .. } => false,
+            | Expr::Reduce { .. }
+            | Expr::Call { .. } => false,
         };
         if op != ReduceOp::Sum || !is_product {
             self.say(id, Rule::Reduction, "a contraction that is not the sum of a product".to_string());

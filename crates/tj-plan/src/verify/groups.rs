@@ -5,7 +5,7 @@ use tj_ir::text::counted;
 use tj_ir::{Dim, Expr};
 
 use super::{Finding, Rule};
-use crate::fuse::Fused;
+use crate::fuse::{Fused, misfit};
 use crate::group::is_dense_contraction;
 use crate::plan::QueryId;
 
@@ -46,7 +46,8 @@ pub(super) fn check(fused: &Fused) -> Vec<Finding> {
         let own = slots[id.index()].expect("every query has a slot by now");
         let outer = fused.groups[own.group].outer;
         for (node, source) in plan.reads(id) {
-            let (Source::Def(q), Expr::Read { at, .. }) = (source, plan.arena.node(node)) else { continue };
+            let Source::Def(q) = source else { continue };
+            let at = if let Expr::Read { at, .. } = plan.arena.node(node) { at.as_slice() } else { &[] };
             let read = slots[q as usize].expect("every query has a slot by now");
             if read.group != own.group {
                 needed_outside[q as usize] = true;
@@ -76,9 +77,12 @@ pub(super) fn check(fused: &Fused) -> Vec<Finding> {
                 ));
             } else if shape[..group.outer] != first[..group.outer] {
                 findings.push(of_group(id, "its outer sizes differ from those of its group"));
-            } else if several && group.outer == 0 && !shape.is_empty() {
+            } else if several && group.outer == 0 && !shape.is_empty() && plan.root_call(id).is_none() {
                 findings.push(of_group(id, "it shares a kernel, but no outer axis"));
             }
+        }
+        if let Some(id) = misfit(plan, &group.queries) {
+            findings.push(of_group(id, "it shares a kernel with a call that it is no other result of"));
         }
         if several && is_dense_contraction(plan, head) && group.outer + 1 < first.len() {
             let shared = counted(group.outer, "outer axis", "outer axes");

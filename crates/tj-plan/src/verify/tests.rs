@@ -1,9 +1,12 @@
 //! Rule by rule: a plan that breaks it, and what is said.
 
+use std::fmt::Write as _;
+
+use expect_test::expect;
 use smallvec::smallvec;
 use tj_ir::dim::Dim;
 use tj_ir::expr::Source;
-use tj_ir::{Expr, ExprId, Op, ReduceOp, Symbol, Tree};
+use tj_ir::{Expr, ExprId, Field, Function, Op, ReduceOp, Symbol, Tree};
 use tj_tensor::DType;
 
 use super::{Form, verify, verify_fused};
@@ -336,4 +339,86 @@ fn a_broken_pass_stops_with_its_name_and_the_plan() {
         "tidy broke the rules of plans:\n  q0: it is a copy of what it reads (Move)\nin\n\
          input x: f32[3]\nq0 t: f32[3] = x[i0]\nproduces q0\n"
     );
+}
+
+/// What is said of each query of `GOOD` or of another text that calls.
+#[test]
+fn calls() {
+    let mut said = String::new();
+    for (shape, body) in [
+        ("f32[4, N]", "sort(0, 0) x output 0"),
+        ("i64[4, N]", "argsort(0, 0) x output 0"),
+        ("f32[2, N]", "take(0, 0) x, at output 0"),
+        ("f32[4, N + 1]", "scan(1, 0) x output 0"),
+        ("f32[4, N]", "argsort(0, 0) x output 0"),
+        ("f32[5, N]", "sort(0, 0) x output 0"),
+        ("f32[4, N + 1]", "scan(0, 0) x output 0"),
+        ("f32[4]", "take_along(0, 0) x, at output 0"),
+    ] {
+        let text =
+            format!("size N input x: f32[4, N] input at: i64[2] q0 t: {shape} = call {body} produces q0");
+        let found = findings(&parse(&text).unwrap(), Form::Canonical);
+        writeln!(said, "{shape} = {body}: {found}").unwrap();
+    }
+    let sort = Function::Sort { descending: false };
+    let (x, none, later) = (Source::Input(0), Source::Input(7), Source::Def(1));
+    for (function, args, output) in [
+        (sort, vec![none], 0),
+        (sort, vec![later], 0),
+        (sort, vec![x], 1),
+        (sort, vec![x, x], 0),
+        (Function::TakeAlong, vec![x, x], 0),
+        (Function::Inv { field: Field::Real }, vec![x], 0),
+    ] {
+        let mut plan = parse(GOOD).unwrap();
+        let call = Expr::Call { function, args: args.iter().copied().collect(), output };
+        plan.queries[0].body = plan.arena.intern(call, DType::F32);
+        let found = findings(&plan, Form::Canonical);
+        writeln!(said, "{} of {args:?}, {output}: {found}", function.name()).unwrap();
+    }
+    let mut plan = parse(GOOD).unwrap();
+    let call = plan.arena.intern(Expr::Call { function: sort, args: smallvec![x], output: 0 }, DType::F32);
+    plan.queries[0].body = plan.arena.map(Op::Neg, smallvec![call]);
+    writeln!(said, "neg of sort: {}", findings(&plan, Form::Canonical)).unwrap();
+    expect![[r#"
+        f32[4, N] = sort(0, 0) x output 0: none
+        i64[4, N] = argsort(0, 0) x output 0: none
+        f32[2, N] = take(0, 0) x, at output 0: none
+        f32[4, N + 1] = scan(1, 0) x output 0: none
+        f32[4, N] = argsort(0, 0) x output 0: q0: it is of type f32, its expression of i64 (Type)
+        f32[5, N] = sort(0, 0) x output 0: q0: its rows are not those of an argument of shape [4, N] (Call)
+        q0: sort gives [4, N], not [5, N] (Call)
+        f32[4, N + 1] = scan(0, 0) x output 0: q0: scan gives [4, N], not [4, N + 1] (Call)
+        f32[4] = take_along(0, 0) x, at output 0: q0: take_along does not take ranks [2, 1] (Rank)
+        sort of [Input(7)], 0: q0: there is no Input(7) to read (Id)
+        sort of [Def(1)], 0: q0: it reads q1 (Order)
+        q0: sort does not take ranks [0] (Rank)
+        sort of [Input(0)], 1: q0: result 1 of sort of 1 arguments (Call)
+        sort of [Input(0), Input(0)], 0: q0: result 0 of sort of 2 arguments (Call)
+        take_along of [Input(0), Input(0)], 0: q0: take_along is not defined on [F32, F32] (Type)
+        inv of [Input(0)], 0: q0: inv does not take ranks [1] (Rank)
+        neg of sort: q0: a call below the root (Call)
+    "#]]
+    .assert_eq(&said);
+}
+
+#[test]
+fn groups_of_calls() {
+    let check = |groups: &str, expected: &str| {
+        let text = format!(
+            "input x: f64[5, 3, 3] q0 eigh: f64[5, 3] = call eigh(0, 0) x output 0
+             q1 eigh: f64[5, 3, 3] = call eigh(0, 0) x output 1
+             q2 exp: f64[5, 3] = exp(q0[i0, i1]) produces q1, q2 {groups}"
+        );
+        let found = match verify_fused(&parse_fused(&text).unwrap()) {
+            Ok(_) => "none".to_owned(),
+            Err(findings) => findings.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"),
+        };
+        assert_eq!(found, expected, "{groups}");
+    };
+    check("group outer 0: q0, q1 group outer 2: q2", "none");
+    check("group outer 1: q0, q1 group outer 2: q2", "none");
+    check("group outer 2: q0 group outer 0: q1 group outer 2: q2", "none");
+    let refused = "q2: it shares a kernel with a call that it is no other result of (Group)";
+    check("group outer 2: q0 local, q2 group outer 0: q1", refused);
 }
