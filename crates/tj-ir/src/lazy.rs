@@ -10,12 +10,18 @@
 //!
 //! **Cost.** One allocation a node; no arena, no ids: `trace` gives those.
 
+mod arrange;
 mod build;
 mod contract;
+mod create;
+mod diagonal;
 mod elementwise;
+mod join;
 mod movement;
 mod operators;
+mod positions;
 mod reduce;
+mod shape;
 mod sizes;
 #[cfg(test)]
 mod tests;
@@ -33,13 +39,17 @@ use crate::expr::Indices;
 use crate::guard::Guard;
 use crate::op::{Op, ReduceOp};
 
+pub use arrange::{Indexing, broadcast_arrays, meshgrid};
 pub use build::{constant, input, number, size};
+pub use create::{arange, eye, full, linspace, ones, zeros};
 pub use elementwise::{Operand, maximum, minimum, where_};
+pub use join::{concat, stack};
 pub use movement::{At, at};
 pub use reduce::{Axes, axis};
+pub use shape::NewShape;
 pub use sizes::MAX_RANK;
 
-/// Sizes of a tensor, outermost first.
+/// NewShape of a tensor, outermost first.
 pub type Shape = SmallVec<[Dim; 4]>;
 
 /// A tensor that is not computed yet.
@@ -64,6 +74,8 @@ pub(crate) enum Kind {
     Const(Scalar),
     /// A size as a number; rank 0.
     Size(Dim),
+    /// The position along its only axis, as `i64`.
+    Positions,
     /// A scalar operator on arguments that broadcast and have the dtype it works in.
     Map { op: Op, args: SmallVec<[LazyTensor; 3]> },
     /// Elements of `arg` at other positions: `at` has one index expression for each axis of `arg`.
@@ -98,7 +110,7 @@ impl LazyTensor {
         LazyTensor::node(Kind::Failed(error), Shape::new(), DType::F64, location)
     }
 
-    /// Sizes, outermost first. Empty if the tensor carries an error.
+    /// NewShape, outermost first. Empty if the tensor carries an error.
     pub fn shape(&self) -> &[Dim] {
         &self.0.shape
     }
@@ -140,6 +152,7 @@ impl LazyTensor {
             | Kind::Data(_)
             | Kind::Const(_)
             | Kind::Size(_)
+            | Kind::Positions
             | Kind::Map { .. }
             | Kind::Move { .. }
             | Kind::Reduce { .. }
@@ -166,6 +179,7 @@ impl Node {
             Kind::Data(_) => "data",
             Kind::Const(_) => "number",
             Kind::Size(_) => "size",
+            Kind::Positions => "positions",
             Kind::Map { op, .. } => op.name(),
             Kind::Move { name, .. } => name,
             Kind::Reduce { op, .. } => op.name(),
@@ -182,7 +196,12 @@ impl Node {
     /// The tensors it is built on.
     pub(crate) fn args(&self) -> &[LazyTensor] {
         match &self.kind {
-            Kind::Input { .. } | Kind::Data(_) | Kind::Const(_) | Kind::Size(_) | Kind::Failed(_) => &[],
+            Kind::Input { .. }
+            | Kind::Data(_)
+            | Kind::Const(_)
+            | Kind::Size(_)
+            | Kind::Positions
+            | Kind::Failed(_) => &[],
             Kind::Map { args, .. } => args,
             Kind::Move { arg, .. } | Kind::Reduce { arg, .. } => std::slice::from_ref(arg),
             Kind::Matmul { args } => args,
@@ -191,7 +210,12 @@ impl Node {
 
     fn take_args(&mut self, into: &mut Vec<LazyTensor>) {
         match std::mem::replace(&mut self.kind, Kind::Const(Scalar::Bool(false))) {
-            Kind::Input { .. } | Kind::Data(_) | Kind::Const(_) | Kind::Size(_) | Kind::Failed(_) => {}
+            Kind::Input { .. }
+            | Kind::Data(_)
+            | Kind::Const(_)
+            | Kind::Size(_)
+            | Kind::Positions
+            | Kind::Failed(_) => {}
             Kind::Map { args, .. } => into.extend(args),
             Kind::Move { arg, .. } | Kind::Reduce { arg, .. } => into.push(arg),
             Kind::Matmul { args } => into.extend(args),

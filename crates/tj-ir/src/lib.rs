@@ -1,6 +1,6 @@
 //! Symbolic sizes, operators with their algebra, expressions, and lazy tensors.
 //!
-//! What this layer knows: what a program *means*. Sizes are integer expressions over bounded symbols ([`dim`]);
+//! What this layer knows: what a program *means*. NewShape are integer expressions over bounded symbols ([`dim`]);
 //! scalar operators are rows of one table ([`op`]) whose meaning is written over primitive operations ([`prim`],
 //! [`expand`], [`elementary`]); tensors are defined by expressions in index notation ([`expr`]); what could not
 //! be proven about sizes is a [`guard`]; whole-tensor functions of libraries are a [`Function`]. A user builds [`LazyTensor`]s ([`lazy`]) and [`trace`] turns them into
@@ -33,8 +33,9 @@ pub use expr::{Expr, ExprArena, ExprId, Source, Tree};
 pub use function::{Combine, Field, Function};
 pub use guard::{Condition, Guard};
 pub use lazy::{
-    At, Axes, LazyTensor, MAX_RANK, Operand, Shape, at, axis, constant, input, maximum, minimum, number,
-    size, where_,
+    At, Axes, Indexing, LazyTensor, MAX_RANK, NewShape, Operand, Shape, arange, at, axis, broadcast_arrays,
+    concat, constant, eye, full, input, linspace, maximum, meshgrid, minimum, number, ones, size, stack,
+    where_, zeros,
 };
 pub use op::{Op, ReduceOp};
 pub use trace::{Definition, InputDecl, Trace};

@@ -93,6 +93,8 @@ enum Traced {
     Source(Source),
     /// A leaf that is the same expression at every position.
     Leaf(ExprId),
+    /// The position along an axis, which whoever reads it knows.
+    Positions,
 }
 
 #[derive(Default)]
@@ -161,6 +163,7 @@ impl Ctx {
                 self.note_symbols(dim, node.location)?;
                 return Ok(Traced::Leaf(self.trace.arena.intern(Expr::Size(dim.clone()), DType::I64)));
             }
+            Kind::Positions => return Ok(Traced::Positions),
             Kind::Map { op, args } => {
                 let args = args.iter().map(|arg| self.read(arg, broadcast_indices(arg.shape(), &node.shape)));
                 let args: SmallVec<[ExprId; 3]> = args.collect();
@@ -263,25 +266,30 @@ impl Ctx {
     fn read(&mut self, arg: &LazyTensor, at: Indices) -> ExprId {
         match self.done[&Arc::as_ptr(&arg.0)] {
             Traced::Leaf(id) => id,
+            Traced::Positions => {
+                // It has one axis.
+                let position = at.into_iter().next().unwrap_or(Dim::ZERO);
+                self.trace.arena.intern(Expr::Size(position), DType::I64)
+            }
             Traced::Source(source) => self.trace.arena.read(source, at, arg.dtype()),
         }
     }
 
     /// A leaf that is an output becomes a definition of its own.
     fn as_source(&mut self, tensor: &LazyTensor) -> Source {
-        match self.done[&Arc::as_ptr(&tensor.0)] {
-            Traced::Source(source) => source,
-            Traced::Leaf(body) => {
-                self.trace.defs.push(Definition {
-                    word: Arc::from(tensor.0.word()),
-                    shape: Shape::new(),
-                    dtype: tensor.dtype(),
-                    body,
-                    location: tensor.location(),
-                });
-                Source::Def(self.trace.defs.len() as u32 - 1)
-            }
-        }
+        let body = match self.done[&Arc::as_ptr(&tensor.0)] {
+            Traced::Source(source) => return source,
+            Traced::Leaf(body) => body,
+            Traced::Positions => self.trace.arena.intern(Expr::Size(position(0)), DType::I64),
+        };
+        self.trace.defs.push(Definition {
+            word: Arc::from(tensor.0.word()),
+            shape: tensor.0.shape.clone(),
+            dtype: tensor.dtype(),
+            body,
+            location: tensor.location(),
+        });
+        Source::Def(self.trace.defs.len() as u32 - 1)
     }
 
     fn note_symbols(&mut self, dim: &Dim, location: &'static Location<'static>) -> Result<(), IrError> {
@@ -322,6 +330,7 @@ fn check_dtype(node: &Node) -> Result<(), IrError> {
         Kind::Input { .. }
         | Kind::Data(_)
         | Kind::Size(_)
+        | Kind::Positions
         | Kind::Map { .. }
         | Kind::Reduce { .. }
         | Kind::Matmul { .. }

@@ -1,0 +1,227 @@
+//! Array functions against NumPy.
+//!
+//! `numpy/expected.py` says what each case gives for some pairs of sizes, 0 and 1 among them; here the same case is
+//! built with sizes that are numbers and with sizes that are symbols, and interpreted as traced, as canonical and as
+//! fused plan. All must give NumPy's values, and fail where NumPy fails.
+
+use tj_ir::trace::trace;
+use tj_ir::{
+    Dim, DimError, Indexing, LazyTensor, Symbol, arange, at, broadcast_arrays, concat, eye, full, input,
+    linspace, meshgrid, stack,
+};
+use tj_plan::{DefaultScheduler, Form, Plan, Scheduler, canonicalise, fuse, interpret, verify, verify_fused};
+use tj_tensor::{DType, Scalar, Tensor};
+
+/// Where the arguments of a case come from: each is an input `name` of a shape such as `nm2`.
+struct Data {
+    n: Dim,
+    m: Dim,
+}
+
+impl Data {
+    fn of(&self, name: &str, shape: &str, dtype: DType) -> LazyTensor {
+        let size = |letter: char| match letter {
+            'n' => self.n.clone(),
+            'm' => self.m.clone(),
+            digit => Dim::from(digit.to_digit(10).unwrap()),
+        };
+        input(name, dtype, shape.chars().map(size)).unwrap()
+    }
+
+    fn f(&self, name: &str, shape: &str) -> LazyTensor {
+        self.of(name, shape, DType::F64)
+    }
+
+    fn i(&self, name: &str, shape: &str) -> LazyTensor {
+        self.of(name, shape, DType::I64)
+    }
+
+    fn w(&self, name: &str, shape: &str) -> LazyTensor {
+        self.of(name, shape, DType::I8)
+    }
+
+    fn b(&self, name: &str, shape: &str) -> LazyTensor {
+        self.of(name, shape, DType::Bool)
+    }
+}
+
+/// The elements that `expected.py` gives the input of this name.
+fn elements(name: &str, shape: &[usize], dtype: DType) -> Tensor {
+    let seed = i64::from(name.as_bytes()[0]);
+    let value = |i: usize| (i as i64 * 37 + seed * 11 + 5).rem_euclid(23) - 11;
+    let count = shape.iter().product();
+    let list = |f: &dyn Fn(i64) -> f64| (0..count).map(|i| f(value(i))).collect::<Vec<f64>>();
+    let values = match dtype {
+        DType::Bool => list(&|v| f64::from(u8::from(v.rem_euclid(3) == 0))),
+        _ if dtype.is_float() => list(&|v| v as f64 / 4.0),
+        _ => list(&|v| v as f64),
+    };
+    Tensor::from_shape_vec(shape, values).unwrap().cast(dtype).unwrap()
+}
+
+/// All three forms of the plan at these sizes; an error of any kind is `None`.
+fn run(tensor: &LazyTensor, n: i64, m: i64) -> Option<Vec<Tensor>> {
+    let value = |symbol: &Symbol| match symbol.to_string().as_str() {
+        "N" => Some(n),
+        "M" => Some(m),
+        _ => None,
+    };
+    let traced = Plan::from_trace(trace(&[], std::slice::from_ref(tensor)).ok()?);
+    if !traced.guards.iter().all(|guard| guard.condition.holds(&value).unwrap()) {
+        return None;
+    }
+    let shape = |dims: &[Dim]| -> Result<Vec<usize>, DimError> {
+        dims.iter().map(|dim| Ok(dim.eval(&value)? as usize)).collect()
+    };
+    let inputs: Vec<Tensor> = traced
+        .inputs
+        .iter()
+        .map(|decl| elements(decl.name.as_deref().unwrap(), &shape(&decl.shape).unwrap(), decl.dtype))
+        .collect();
+    verify(&traced, Form::Traced).unwrap();
+    let canonical = canonicalise(&traced);
+    verify(&canonical, Form::Canonical).unwrap();
+    let fused = fuse(&canonical, &DefaultScheduler.group(&canonical, &tj_plan::Sizes)).unwrap();
+    verify_fused(&fused).unwrap();
+    let results = [&traced, &canonical, &fused.plan].map(|plan| {
+        interpret(plan, &inputs, &value).unwrap_or_else(|error| panic!("{error} in\n{plan}")).remove(0)
+    });
+    Some(results.to_vec())
+}
+
+fn shown(tensor: &Tensor) -> String {
+    let shape: Vec<String> = tensor.shape().iter().map(usize::to_string).collect();
+    format!("{} [{}]", tensor.dtype(), shape.join(","))
+}
+
+fn items(tensor: &Tensor) -> Vec<Scalar> {
+    let count: usize = tensor.shape().iter().product();
+    let flat = tensor.reshape([count]).unwrap();
+    (0..count).map(|i| flat.get(&[i]).unwrap()).collect()
+}
+
+/// Equal; floats up to rounding in another order.
+fn close(got: Scalar, want: f64) -> bool {
+    let got = match got {
+        Scalar::I64(x) => return x as f64 == want,
+        other => other.to_f64(),
+    };
+    got == want || (got.is_nan() && want.is_nan()) || (got - want).abs() <= 1e-6 * want.abs().max(1e-6)
+}
+
+type Case = (&'static str, fn(&Data) -> LazyTensor);
+
+fn check(cases: &[Case]) {
+    let expected = include_str!("numpy/expected.txt");
+    for (name, case) in cases {
+        let mut found = 0;
+        for line in expected.lines() {
+            let words: Vec<&str> = line.split(' ').collect();
+            if words[0] != *name {
+                continue;
+            }
+            found += 1;
+            let (n, m): (i64, i64) = (words[1].parse().unwrap(), words[2].parse().unwrap());
+            let fixed = Data { n: n.into(), m: m.into() };
+            let symbolic = Data { n: Dim::new("N", ..).unwrap(), m: Dim::new("M", ..).unwrap() };
+            for data in [fixed, symbolic] {
+                let tensor = case(&data);
+                let what = format!("{name} of {n}, {m} as {:?}: {tensor:?}", data.n);
+                let Some(results) = run(&tensor, n, m) else {
+                    assert_eq!(words[3], "error", "{what}");
+                    continue;
+                };
+                for result in results {
+                    assert_eq!(shown(&result), format!("{} {}", words[3], words[4]), "{what}");
+                    let items = items(&result);
+                    assert_eq!(items.len(), words.len() - 5, "{what}");
+                    for (k, (got, want)) in items.iter().zip(&words[5..]).enumerate() {
+                        let number: f64 = want.parse().unwrap();
+                        assert!(close(*got, number), "{what}: element {k} is {got:?}, not {want}");
+                    }
+                }
+            }
+        }
+        assert!(found > 0, "{name} is not in expected.txt");
+    }
+}
+
+#[test]
+fn arranging() {
+    check(&[
+        ("stack", |d| stack(&[d.f("a", "nm"), d.f("b", "nm")], 1)),
+        ("stack_last", |d| stack(&[d.f("a", "n"), d.f("b", "n"), d.f("c", "n")], -1)),
+        ("unstack", |d| d.f("a", "n3").unstack(-1).remove(2)),
+        ("roll", |d| d.i("a", "nm").roll(2, 1)),
+        ("roll_back", |d| d.i("a", "nm").roll(-7, 0)),
+        ("roll_flat", |d| d.i("a", "nm").roll(3, None)),
+        ("repeat", |d| d.i("a", "nm").repeat(3, 0)),
+        ("repeat_flat", |d| d.i("a", "nm").repeat(2, None)),
+        ("repeat_none", |d| d.i("a", "nm").repeat(0, 1)),
+        ("tile", |d| d.i("a", "nm").tile([2, 3])),
+        ("tile_lead", |d| d.i("a", "n").tile([2, 1, 2])),
+        ("tile_last", |d| d.i("a", "nm").tile([2])),
+        ("moveaxis", |d| d.i("a", "nm2").moveaxis(&[0, 1], &[-1, 0])),
+        ("swapaxes", |d| d.i("a", "nm2").swapaxes(0, -1)),
+        ("matrix_transpose", |d| d.i("a", "nm2").matrix_transpose()),
+        ("flatten", |d| d.i("a", "nm2").flatten()),
+        ("flip", |d| d.i("a", "nm2").flip([0, 2])),
+        ("flip_all", |d| d.i("a", "nm").flip(())),
+        ("reshape", |d| d.i("a", "nm").reshape([d.m.clone(), d.n.clone()])),
+        ("reshape_open", |d| d.i("a", "n6").reshape([-1, 3])),
+        ("squeeze", |d| d.i("a", "1n1m").squeeze([0, 2])),
+        ("expand_dims", |d| d.i("a", "nm").expand_dims([0, 3])),
+        ("broadcast_arrays", |d| broadcast_arrays(&[d.i("a", "n1"), d.i("b", "m")]).remove(0)),
+        ("meshgrid", |d| meshgrid(&[d.i("a", "n"), d.i("b", "m"), d.i("c", "2")], Indexing::Xy).remove(1)),
+        ("meshgrid_ij", |d| meshgrid(&[d.i("a", "n"), d.i("b", "m")], Indexing::Ij).remove(0)),
+        ("slice_axis", |d| d.i("a", "nm").slice_axis(1, at(1, None, 2))),
+    ]);
+}
+
+#[test]
+fn joining() {
+    check(&[
+        ("concat", |d| concat(&[d.f("a", "nm"), d.f("b", "2m"), d.f("c", "nm")], 0)),
+        ("concat_last", |d| concat(&[d.f("a", "nm"), d.f("b", "n1")], -1)),
+        ("concat_flat", |d| concat(&[d.f("a", "nm"), d.f("b", "n")], None)),
+        ("concat_many", |d| {
+            concat(&[d.i("a", "n"), d.i("b", "m"), d.i("c", "0"), d.i("d", "3"), d.i("e", "n")], 0)
+        }),
+        ("concat_promotes", |d| concat(&[d.w("a", "n"), d.f("b", "m")], 0)),
+        ("concat_computed", |d| concat(&[d.f("a", "nm").sum(0), d.f("b", "n") * 2], 0) + 1),
+        ("concat_bool", |d| concat(&[d.b("a", "n"), d.b("b", "m")], 0)),
+        ("pad", |d| d.f("a", "nm").pad([(1, 2), (0, 3)], 0.5)),
+        ("pad_none", |d| d.i("a", "nm").pad([(0, 0), (0, 0)], 0_i64)),
+        ("pad_before", |d| d.w("a", "n").pad([(2, 0)], 7_i64)),
+    ]);
+}
+
+#[test]
+fn diagonals() {
+    check(&[
+        ("tril", |d| d.f("a", "nm").tril(0)),
+        ("tril_up", |d| d.i("a", "2nm").tril(1)),
+        ("triu", |d| d.f("a", "nm").triu(-1)),
+        ("triu_bool", |d| d.b("a", "nm").triu(1)),
+        ("diagonal", |d| d.i("a", "nm").diagonal(0)),
+        ("diagonal_up", |d| d.i("a", "2nm").diagonal(1)),
+        ("diagonal_down", |d| d.i("a", "nm").diagonal(-2)),
+        ("trace", |d| d.i("a", "2nm").trace(1)),
+        ("diag", |d| d.i("a", "n").diag(0)),
+        ("diag_up", |d| d.f("a", "n").diag(2)),
+        ("diag_down", |d| d.f("a", "n").diag(-1)),
+        ("diag_of", |d| d.i("a", "nm").diag(1)),
+    ]);
+}
+
+#[test]
+fn creating() {
+    check(&[
+        ("eye", |d| eye(d.n.clone(), d.m.clone(), 1, DType::I64)),
+        ("full", |d| full([d.n.clone(), 2.into(), d.m.clone()], 2.5)),
+        ("zeros_like", |d| d.w("a", "nm").zeros_like()),
+        ("arange", |d| arange(2, &d.n + &d.m, 2)),
+        ("arange_down", |d| arange(d.m.clone(), -3, -3)),
+        ("linspace", |d| linspace(-1.0, 2.5, &d.n + 1, DType::F64)),
+    ]);
+}
