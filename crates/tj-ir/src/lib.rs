@@ -33,9 +33,9 @@ pub use expr::{Expr, ExprArena, ExprId, Source, Tree};
 pub use function::{Combine, Field, Function};
 pub use guard::{Condition, Guard};
 pub use lazy::{
-    At, Axes, Indexing, LazyTensor, MAX_RANK, NewShape, Operand, Shape, arange, at, axis, broadcast_arrays,
-    concat, constant, eye, full, input, linspace, maximum, meshgrid, minimum, number, ones, size, stack,
-    where_, zeros,
+    At, Axes, Dot, Indexing, LazyTensor, MAX_RANK, NewShape, Operand, Shape, arange, at, axis,
+    broadcast_arrays, concat, constant, cross, einsum, eye, full, inner, input, kron, linspace, maximum,
+    meshgrid, minimum, number, ones, outer, size, stack, tensordot, vecdot, where_, zeros,
 };
 pub use op::{Op, ReduceOp};
 pub use trace::{Definition, InputDecl, Trace};

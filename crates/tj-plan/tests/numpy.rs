@@ -4,10 +4,12 @@
 //! built with sizes that are numbers and with sizes that are symbols, and interpreted as traced, as canonical and as
 //! fused plan. All must give NumPy's values, and fail where NumPy fails.
 
+#![expect(clippy::unwrap_used, reason = "a test stops where something is not as it should be")]
+
 use tj_ir::trace::trace;
 use tj_ir::{
-    Dim, DimError, Indexing, LazyTensor, Symbol, arange, at, broadcast_arrays, concat, eye, full, input,
-    linspace, meshgrid, stack,
+    Dim, DimError, Indexing, LazyTensor, Symbol, arange, at, broadcast_arrays, concat, cross, einsum, eye,
+    full, inner, input, kron, linspace, meshgrid, outer, stack, tensordot, vecdot,
 };
 use tj_plan::{DefaultScheduler, Form, Plan, Scheduler, canonicalise, fuse, interpret, verify, verify_fused};
 use tj_tensor::{DType, Scalar, Tensor};
@@ -51,10 +53,12 @@ fn elements(name: &str, shape: &[usize], dtype: DType) -> Tensor {
     let value = |i: usize| (i as i64 * 37 + seed * 11 + 5).rem_euclid(23) - 11;
     let count = shape.iter().product();
     let list = |f: &dyn Fn(i64) -> f64| (0..count).map(|i| f(value(i))).collect::<Vec<f64>>();
-    let values = match dtype {
-        DType::Bool => list(&|v| f64::from(u8::from(v.rem_euclid(3) == 0))),
-        _ if dtype.is_float() => list(&|v| v as f64 / 4.0),
-        _ => list(&|v| v as f64),
+    let values = if dtype.is_bool() {
+        list(&|v| f64::from(u8::from(v.rem_euclid(3) == 0)))
+    } else if dtype.is_float() {
+        list(&|v| v as f64 / 4.0)
+    } else {
+        list(&|v| v as f64)
     };
     Tensor::from_shape_vec(shape, values).unwrap().cast(dtype).unwrap()
 }
@@ -102,10 +106,10 @@ fn items(tensor: &Tensor) -> Vec<Scalar> {
 
 /// Equal; floats up to rounding in another order.
 fn close(got: Scalar, want: f64) -> bool {
-    let got = match got {
-        Scalar::I64(x) => return x as f64 == want,
-        other => other.to_f64(),
-    };
+    if got.dtype().is_int() {
+        return got.to_i64() as f64 == want;
+    }
+    let got = got.to_f64();
     got == want || (got.is_nan() && want.is_nan()) || (got - want).abs() <= 1e-6 * want.abs().max(1e-6)
 }
 
@@ -223,5 +227,61 @@ fn creating() {
         ("arange", |d| arange(2, &d.n + &d.m, 2)),
         ("arange_down", |d| arange(d.m.clone(), -3, -3)),
         ("linspace", |d| linspace(-1.0, 2.5, &d.n + 1, DType::F64)),
+    ]);
+}
+
+#[test]
+fn einsums() {
+    check(&[
+        ("ein_mm", |d| einsum("ik,kj->ij", &[&d.f("a", "n3"), &d.f("b", "3m")])),
+        ("ein_mm_t", |d| einsum("ik,jk->ji", &[&d.i("a", "n3"), &d.i("b", "m3")])),
+        ("ein_implicit", |d| einsum("ba,cb", &[&d.i("a", "nm"), &d.i("b", "2n")])),
+        ("ein_trace", |d| einsum("ii->", &[&d.i("a", "nn")])),
+        ("ein_trace_implicit", |d| einsum("ii", &[&d.w("a", "nn")])),
+        ("ein_diag", |d| einsum("ii->i", &[&d.i("a", "nn")])),
+        ("ein_iij", |d| einsum("iij->j", &[&d.i("a", "nnm")])),
+        ("ein_transpose", |d| einsum("ij->ji", &[&d.i("a", "nm")])),
+        ("ein_sum", |d| einsum("ij->j", &[&d.i("a", "nm")])),
+        ("ein_outer", |d| einsum("i,j->ij", &[&d.f("a", "n"), &d.f("b", "m")])),
+        ("ein_dot", |d| einsum("i,i", &[&d.f("a", "n"), &d.f("b", "n")])),
+        ("ein_mv", |d| einsum("ij, j -> i", &[&d.f("a", "nm"), &d.f("b", "m")])),
+        ("ein_vm", |d| einsum("i,ij->j", &[&d.f("a", "n"), &d.f("b", "nm")])),
+        ("ein_hadamard", |d| einsum("ij,ij->ij", &[&d.f("a", "nm"), &d.f("b", "nm")])),
+        ("ein_batch", |d| einsum("bij,bjk->bik", &[&d.i("a", "2n3"), &d.i("b", "23m")])),
+        ("ein_batch_mv", |d| einsum("bij,bj->bi", &[&d.i("a", "2nm"), &d.i("b", "2m")])),
+        ("ein_batch_vm", |d| einsum("bj,bji->ib", &[&d.i("a", "nm"), &d.i("b", "nm2")])),
+        ("ein_batch_dot", |d| einsum("bi,bi->b", &[&d.i("a", "nm"), &d.i("b", "nm")])),
+        ("ein_two_summed", |d| einsum("iab,abj->ij", &[&d.i("a", "nm2"), &d.i("b", "m23")])),
+        ("ein_two_mixed", |d| einsum("aib,bja->jia", &[&d.i("a", "nm2"), &d.i("b", "23n")])),
+        ("ein_many_free", |d| einsum("abk,kcd->dabc", &[&d.i("a", "nm2"), &d.i("b", "232")])),
+        ("ein_summed_first", |d| einsum("ij,k->i", &[&d.i("a", "nm"), &d.i("b", "3")])),
+        ("ein_three", |d| einsum("ij,jk,kl->il", &[&d.i("a", "nm"), &d.i("b", "m3"), &d.i("c", "3n")])),
+        ("ein_three_shared", |d| einsum("ij,ik,i->jk", &[&d.i("a", "nm"), &d.i("b", "n2"), &d.i("c", "n")])),
+        ("ein_ellipsis", |d| einsum("...ij,...jk->...ik", &[&d.i("a", "2nm"), &d.i("b", "m3")])),
+        ("ein_ellipsis_mid", |d| einsum("i...j->...i", &[&d.i("a", "n2m")])),
+        ("ein_ellipsis_implicit", |d| einsum("i...,...j", &[&d.i("a", "n2"), &d.i("b", "2m")])),
+        ("ein_one", |d| einsum("ij,ij->ij", &[&d.i("a", "n1"), &d.i("b", "nm")])),
+        ("ein_one_summed", |d| einsum("ij,jk->ik", &[&d.i("a", "n1"), &d.i("b", "m2")])),
+        ("ein_scalar", |d| einsum(",i->i", &[&d.i("a", ""), &d.i("b", "n")])),
+        ("ein_bool", |d| einsum("ij,jk->ik", &[&d.b("a", "nm"), &d.b("b", "m3")])),
+        ("ein_narrow", |d| einsum("ij,jk->ik", &[&d.w("a", "nm"), &d.w("b", "m3")])),
+        ("ein_promotes", |d| einsum("i,i->i", &[&d.w("a", "n"), &d.f("b", "n")])),
+    ]);
+}
+
+#[test]
+fn products() {
+    check(&[
+        ("tensordot", |d| tensordot(&d.i("a", "nm2"), &d.i("b", "m23"), 2)),
+        ("tensordot_pairs", |d| tensordot(&d.i("a", "nm2"), &d.i("b", "2m3"), ([1, 2], [1, 0]))),
+        ("tensordot_none", |d| tensordot(&d.i("a", "n"), &d.i("b", "m"), 0)),
+        ("vecdot", |d| vecdot(&d.i("a", "nm"), &d.i("b", "m"), -1)),
+        ("vecdot_axis", |d| vecdot(&d.i("a", "nm"), &d.i("b", "nm"), -2)),
+        ("inner", |d| inner(&d.i("a", "nm"), &d.i("b", "2m"))),
+        ("outer", |d| outer(&d.i("a", "n"), &d.i("b", "m"))),
+        ("kron", |d| kron(&d.i("a", "nm"), &d.i("b", "2n"))),
+        ("kron_ranks", |d| kron(&d.i("a", "n"), &d.i("b", "2m"))),
+        ("cross", |d| cross(&d.i("a", "n3"), &d.i("b", "3"), -1)),
+        ("cross_axis", |d| cross(&d.i("a", "3n"), &d.i("b", "3n"), -2)),
     ]);
 }
