@@ -19,12 +19,15 @@ mod einsum;
 mod elementwise;
 mod join;
 mod movement;
+mod nan;
+mod normalise;
 mod operators;
 mod positions;
 mod products;
 mod reduce;
 mod shape;
 mod sizes;
+mod statistics;
 #[cfg(test)]
 mod tests;
 

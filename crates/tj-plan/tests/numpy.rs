@@ -8,8 +8,8 @@
 
 use tj_ir::trace::trace;
 use tj_ir::{
-    Dim, DimError, Indexing, LazyTensor, Symbol, arange, at, broadcast_arrays, concat, cross, einsum, eye,
-    full, inner, input, kron, linspace, meshgrid, outer, stack, tensordot, vecdot,
+    Dim, DimError, Indexing, LazyTensor, Symbol, arange, at, axis, broadcast_arrays, concat, cross, einsum,
+    eye, full, inner, input, kron, linspace, meshgrid, outer, stack, tensordot, vecdot, where_,
 };
 use tj_plan::{DefaultScheduler, Form, Plan, Scheduler, canonicalise, fuse, interpret, verify, verify_fused};
 use tj_tensor::{DType, Scalar, Tensor};
@@ -40,6 +40,11 @@ impl Data {
 
     fn w(&self, name: &str, shape: &str) -> LazyTensor {
         self.of(name, shape, DType::I8)
+    }
+
+    fn nan(&self, name: &str, shape: &str) -> LazyTensor {
+        let x = self.f(name, shape);
+        where_(&x.less(-1.5), f64::NAN, &x)
     }
 
     fn b(&self, name: &str, shape: &str) -> LazyTensor {
@@ -283,5 +288,47 @@ fn products() {
         ("kron_ranks", |d| kron(&d.i("a", "n"), &d.i("b", "2m"))),
         ("cross", |d| cross(&d.i("a", "n3"), &d.i("b", "3"), -1)),
         ("cross_axis", |d| cross(&d.i("a", "3n"), &d.i("b", "3n"), -2)),
+    ]);
+}
+
+#[test]
+fn statistics() {
+    check(&[
+        ("any", |d| d.b("a", "nm").any(1)),
+        ("any_all_axes", |d| d.i("a", "nm").any(())),
+        ("all", |d| d.b("a", "nm").all(0)),
+        ("all_float", |d| d.nan("a", "nm").all(axis(1).keepdims())),
+        ("count_nonzero", |d| d.i("a", "nm").count_nonzero(0)),
+        ("argmax", |d| d.f("a", "nm").argmax(1)),
+        ("argmax_flat", |d| d.i("a", "nm").argmax(None)),
+        ("argmax_nan", |d| d.nan("a", "nm").argmax(-1)),
+        ("argmin_nan", |d| d.nan("a", "nm").argmin(0)),
+        ("argmin_narrow", |d| d.w("a", "n").argmin(0)),
+        ("argmax_bool", |d| d.b("a", "nm").argmax(0)),
+        ("argmax_ties", |d| (d.i("a", "nm") * 0).argmax(1)),
+        ("argmax_scalar", |d| d.f("a", "").argmax(None)),
+        ("var", |d| d.f("a", "nm").var(1, 0.0)),
+        ("var_sample", |d| d.i("a", "nm").var((), 1.0)),
+        ("std", |d| d.f("a", "nm").std(axis(0).keepdims(), 1.0)),
+        ("std_narrow", |d| d.w("a", "nm").std([0, 1], 0.0)),
+        ("ptp", |d| d.i("a", "nm").ptp(0)),
+        ("average", |d| d.f("a", "nm").average(1, &(d.f("b", "nm") + 9))),
+        ("sum_in", |d| d.w("a", "nm").sum_in(0, DType::I8)),
+        ("prod_in", |d| d.w("a", "nm").prod_in(1, DType::F64)),
+        ("diff", |d| d.i("a", "nm").diff(1, 0)),
+        ("diff_twice", |d| d.f("a", "nm").diff(2, -1)),
+        ("diff_bool", |d| d.b("a", "n").diff(1, 0)),
+        ("nansum", |d| d.nan("a", "nm").nansum(0)),
+        ("nanprod", |d| d.nan("a", "nm").nanprod(1)),
+        ("nanmax", |d| d.nan("a", "nm").nanmax(1)),
+        ("nanmin", |d| d.nan("a", "nm").nanmin(0)),
+        ("nanmin_int", |d| d.i("a", "nm").nanmin(())),
+        ("nanmean", |d| d.nan("a", "nm").nanmean(0)),
+        ("nanvar", |d| d.nan("a", "nm").nanvar(0, 0.0)),
+        ("nanstd", |d| d.nan("a", "nm").nanstd(1, 1.0)),
+        ("logsumexp", |d| d.f("a", "nm").logsumexp(1)),
+        ("logsumexp_large", |d| (d.f("a", "nm") * 1000).logsumexp(axis(0).keepdims())),
+        ("softmax", |d| (d.f("a", "nm") * 300).softmax(1)),
+        ("log_softmax", |d| (d.i("a", "nm") * 300).log_softmax(0)),
     ]);
 }

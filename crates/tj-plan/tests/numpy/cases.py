@@ -1,4 +1,9 @@
 # One line a case; the same names are in `numpy.rs`.
+def softmax(x, axis):
+    e = np.exp(x - np.max(x, axis, keepdims=True))
+    return e / np.sum(e, axis, keepdims=True)
+
+
 CASES |= {
     "concat": lambda d: np.concatenate([d.f("a", "nm"), d.f("b", "2m"), d.f("c", "nm")], 0),
     "concat_last": lambda d: np.concatenate([d.f("a", "nm"), d.f("b", "n1")], -1),
@@ -98,4 +103,40 @@ CASES |= {
     "kron_ranks": lambda d: np.kron(d.i("a", "n"), d.i("b", "2m")),
     "cross": lambda d: np.cross(d.i("a", "n3"), d.i("b", "3")),
     "cross_axis": lambda d: np.cross(d.i("a", "3n"), d.i("b", "3n"), axis=0),
+    "any": lambda d: np.any(d.b("a", "nm"), 1),
+    "any_all_axes": lambda d: np.any(d.i("a", "nm")),
+    "all": lambda d: np.all(d.b("a", "nm"), 0),
+    "all_float": lambda d: np.all(d.nan("a", "nm"), axis=1, keepdims=True),
+    "count_nonzero": lambda d: np.count_nonzero(d.i("a", "nm"), 0),
+    "argmax": lambda d: np.argmax(d.f("a", "nm"), 1),
+    "argmax_flat": lambda d: np.argmax(d.i("a", "nm")),
+    "argmax_nan": lambda d: np.argmax(d.nan("a", "nm"), -1),
+    "argmin_nan": lambda d: np.argmin(d.nan("a", "nm"), 0),
+    "argmin_narrow": lambda d: np.argmin(d.w("a", "n"), 0),
+    "argmax_bool": lambda d: np.argmax(d.b("a", "nm"), 0),
+    "argmax_ties": lambda d: np.argmax(d.i("a", "nm") * 0, 1),
+    "argmax_scalar": lambda d: np.argmax(d.f("a", "")),
+    "var": lambda d: np.var(d.f("a", "nm"), 1),
+    "var_sample": lambda d: np.var(d.i("a", "nm"), ddof=1),
+    "std": lambda d: np.std(d.f("a", "nm"), axis=0, ddof=1, keepdims=True),
+    "std_narrow": lambda d: np.std(d.w("a", "nm")),
+    "ptp": lambda d: np.ptp(d.i("a", "nm"), 0),
+    "average": lambda d: (d.f("a", "nm") * (d.f("b", "nm") + 9)).sum(1) / (d.f("b", "nm") + 9).sum(1),
+    "sum_in": lambda d: np.sum(d.w("a", "nm"), 0, dtype=np.int8),
+    "prod_in": lambda d: np.prod(d.w("a", "nm"), 1, dtype=np.float64),
+    "diff": lambda d: np.diff(d.i("a", "nm"), axis=0),
+    "diff_twice": lambda d: np.diff(d.f("a", "nm"), 2),
+    "diff_bool": lambda d: np.diff(d.b("a", "n")),
+    "nansum": lambda d: np.nansum(d.nan("a", "nm"), 0),
+    "nanprod": lambda d: np.nanprod(d.nan("a", "nm"), 1),
+    "nanmax": lambda d: np.nanmax(d.nan("a", "nm"), 1),
+    "nanmin": lambda d: np.nanmin(d.nan("a", "nm"), 0),
+    "nanmin_int": lambda d: np.nanmin(d.i("a", "nm")),
+    "nanmean": lambda d: np.nanmean(d.nan("a", "nm"), 0),
+    "nanvar": lambda d: np.nanvar(d.nan("a", "nm"), 0),
+    "nanstd": lambda d: np.nanstd(d.nan("a", "nm"), 1, ddof=1),
+    "logsumexp": lambda d: np.log(np.sum(np.exp(d.f("a", "nm")), 1)) + 0 * np.max(d.f("a", "nm"), 1),
+    "logsumexp_large": lambda d: np.logaddexp.reduce(d.f("a", "nm") * 1000, axis=0, keepdims=True) + 0 * np.max(d.f("a", "nm"), 0),
+    "softmax": lambda d: softmax(d.f("a", "nm") * 300, 1),
+    "log_softmax": lambda d: (lambda x: x - np.logaddexp.reduce(x, axis=0) + 0 * np.max(x, 0))(d.i("a", "nm") * 300.0),
 }
