@@ -15,6 +15,7 @@ mod build;
 mod contract;
 mod create;
 mod diagonal;
+mod einop;
 mod einsum;
 mod elementwise;
 mod join;
@@ -24,12 +25,14 @@ mod normalise;
 mod operators;
 mod positions;
 mod products;
+pub mod random;
 mod reduce;
 mod shape;
 mod sizes;
 mod statistics;
 #[cfg(test)]
 mod tests;
+mod window;
 
 use std::fmt;
 use std::panic::Location;
@@ -47,6 +50,7 @@ use crate::op::{Op, ReduceOp};
 pub use arrange::{Indexing, broadcast_arrays, meshgrid};
 pub use build::{constant, input, number, size};
 pub use create::{arange, eye, full, linspace, ones, zeros};
+pub use einop::einop;
 pub use einsum::einsum;
 pub use elementwise::{Operand, maximum, minimum, where_};
 pub use join::{concat, stack};
@@ -55,6 +59,7 @@ pub use products::{Dot, cross, inner, kron, outer, tensordot, vecdot};
 pub use reduce::{Axes, axis};
 pub use shape::NewShape;
 pub use sizes::MAX_RANK;
+pub use window::Window;
 
 /// NewShape of a tensor, outermost first.
 pub type Shape = SmallVec<[Dim; 4]>;

@@ -7,7 +7,7 @@
 //! definitions. The texts of the layers above are read by the cursor in [`text`]. What it must never know: plans,
 //! kernels, loops, storage order.
 //!
-//! Modules in reading order: `dim`, `prim`, `op`, `expand`, `elementary`, `expr`, `function`, `guard`, `lazy`, `context`,
+//! Modules in reading order: `dim`, `prim`, `op`, `expand`, `elementary`, `threefry`, `expr`, `function`, `guard`, `lazy`, `context`,
 //! `trace`, `text`.
 
 #![forbid(unsafe_code)]
@@ -24,6 +24,7 @@ mod lazy;
 pub mod op;
 pub mod prim;
 pub mod text;
+mod threefry;
 pub mod trace;
 
 pub use context::Context;
@@ -32,10 +33,11 @@ pub use error::{Cause, IrError, shape_text};
 pub use expr::{Expr, ExprArena, ExprId, Source, Tree};
 pub use function::{Combine, Field, Function};
 pub use guard::{Condition, Guard};
+pub use lazy::random;
 pub use lazy::{
-    At, Axes, Dot, Indexing, LazyTensor, MAX_RANK, NewShape, Operand, Shape, arange, at, axis,
-    broadcast_arrays, concat, constant, cross, einsum, eye, full, inner, input, kron, linspace, maximum,
-    meshgrid, minimum, number, ones, outer, size, stack, tensordot, vecdot, where_, zeros,
+    At, Axes, Dot, Indexing, LazyTensor, MAX_RANK, NewShape, Operand, Shape, Window, arange, at, axis,
+    broadcast_arrays, concat, constant, cross, einop, einsum, eye, full, inner, input, kron, linspace,
+    maximum, meshgrid, minimum, number, ones, outer, size, stack, tensordot, vecdot, where_, zeros,
 };
 pub use op::{Op, ReduceOp};
 pub use trace::{Definition, InputDecl, Trace};

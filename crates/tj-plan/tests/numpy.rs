@@ -6,10 +6,12 @@
 
 #![expect(clippy::unwrap_used, reason = "a test stops where something is not as it should be")]
 
+use tj_ir::random::{Key, integers, normal, uniform};
 use tj_ir::trace::trace;
 use tj_ir::{
-    Dim, DimError, Indexing, LazyTensor, Symbol, arange, at, axis, broadcast_arrays, concat, cross, einsum,
-    eye, full, inner, input, kron, linspace, meshgrid, outer, stack, tensordot, vecdot, where_,
+    Dim, DimError, Indexing, LazyTensor, Symbol, Window, arange, at, axis, broadcast_arrays, concat, cross,
+    einop, einsum, eye, full, inner, input, kron, linspace, meshgrid, number, outer, stack, tensordot,
+    vecdot, where_,
 };
 use tj_plan::{DefaultScheduler, Form, Plan, Scheduler, canonicalise, fuse, interpret, verify, verify_fused};
 use tj_tensor::{DType, Scalar, Tensor};
@@ -32,6 +34,10 @@ impl Data {
 
     fn f(&self, name: &str, shape: &str) -> LazyTensor {
         self.of(name, shape, DType::F64)
+    }
+
+    fn g(&self, name: &str, shape: &str) -> LazyTensor {
+        self.of(name, shape, DType::F32)
     }
 
     fn i(&self, name: &str, shape: &str) -> LazyTensor {
@@ -305,7 +311,7 @@ fn statistics() {
         ("argmin_nan", |d| d.nan("a", "nm").argmin(0)),
         ("argmin_narrow", |d| d.w("a", "n").argmin(0)),
         ("argmax_bool", |d| d.b("a", "nm").argmax(0)),
-        ("argmax_ties", |d| (d.i("a", "nm") * 0).argmax(1)),
+        ("argmax_ties", |d| d.i("a", "nm").floor_divide(100).argmax(1)),
         ("argmax_scalar", |d| d.f("a", "").argmax(None)),
         ("var", |d| d.f("a", "nm").var(1, 0.0)),
         ("var_sample", |d| d.i("a", "nm").var((), 1.0)),
@@ -330,5 +336,85 @@ fn statistics() {
         ("logsumexp_large", |d| (d.f("a", "nm") * 1000).logsumexp(axis(0).keepdims())),
         ("softmax", |d| (d.f("a", "nm") * 300).softmax(1)),
         ("log_softmax", |d| (d.i("a", "nm") * 300).log_softmax(0)),
+    ]);
+}
+
+#[test]
+fn assignments() {
+    check(&[
+        ("op_mm", |d| einop("C[i,j] += A[i,k] * B[k,j]", &[("A", &d.i("A", "n3")), ("B", &d.i("B", "3m"))])),
+        ("op_tropical", |d| {
+            einop("C[i,j] min= A[i,k] + B[k,j]", &[("A", &d.f("A", "n3")), ("B", &d.f("B", "3m"))])
+        }),
+        ("op_transpose", |d| einop("C[j,i] = A[i,j]", &[("A", &d.i("A", "nm"))])),
+        ("op_diag", |d| einop("C[i] = A[i,i]", &[("A", &d.i("A", "nn"))])),
+        ("op_trace", |d| einop("C += A[i,i]", &[("A", &d.i("A", "nn"))])),
+        ("op_prod", |d| einop("C[i] *= A[i,j]", &[("A", &d.w("A", "n3"))])),
+        ("op_max", |d| einop("C[j] max= A[i,j] // 2 % 3", &[("A", &d.i("A", "5m"))])),
+        ("op_any", |d| einop("C[i] |= A[i,j] & B[j]", &[("A", &d.b("A", "nm")), ("B", &d.b("B", "m"))])),
+        ("op_all", |d| {
+            einop("C[i] and= A[i,j] != B[j] or not A[i,j]", &[("A", &d.i("A", "nm")), ("B", &d.i("B", "m"))])
+        }),
+        ("op_or", |d| {
+            einop("C[j] or= A[i,j] > 2 and B[i] < 3", &[("A", &d.i("A", "nm")), ("B", &d.i("B", "n"))])
+        }),
+        ("op_weak", |d| einop("C[i,j] = 2 * 3.5 * A[i,j] - -1", &[("A", &d.g("A", "nm"))])),
+        ("op_calls", |d| {
+            einop(
+                "C[i] += max(exp(A[i,j]), sqrt(abs(B[j])))",
+                &[("A", &d.f("A", "nm")), ("B", &d.f("B", "m"))],
+            )
+        }),
+        ("op_precedence", |d| {
+            einop(
+                "C[i] = A[i] + 2 * (B[i] - 3) * -A[i] & 6 | 1 ^ B[i]",
+                &[("A", &d.i("A", "n")), ("B", &d.i("B", "n"))],
+            )
+        }),
+        ("op_scalar", |d| einop("C[i] = s * A[i]", &[("s", &d.f("s", "")), ("A", &d.f("A", "n"))])),
+        ("op_three", |d| {
+            einop(
+                "C[i,l] += A[i,j] * B[j,k] * D[k,l]",
+                &[("A", &d.i("A", "nm")), ("B", &d.i("B", "m2")), ("D", &d.i("D", "2n"))],
+            )
+        }),
+        ("op_one", |d| einop("C[i,j] += A[i,k] * B[k,j]", &[("A", &d.i("A", "n1")), ("B", &d.i("B", "3m"))])),
+        ("op_narrow", |d| einop("C[i] += A[i,j] + 1", &[("A", &d.w("A", "nm"))])),
+        ("op_unreduced", |d| einop("C[i] += A[i] - 1", &[("A", &d.i("A", "n"))])),
+        ("op_fixed", |d| einop("C[i,j] = A[i,0,j] - A[i,-1,j]", &[("A", &d.i("A", "n2m"))])),
+        ("op_guarded", |d| einop("C[j] = A[2,j] - A[-3,j]", &[("A", &d.i("A", "nm"))])),
+    ]);
+}
+
+#[test]
+fn windows() {
+    check(&[
+        ("window", |d| d.i("a", "nm").sliding_window_view([Window::new(1, 2)])),
+        ("window_two", |d| {
+            d.i("a", "nm").sliding_window_view([0, 1].map(|a| Window::new(a, 2))).max([-2, -1])
+        }),
+        ("window_stride", |d| d.i("a", "m8").sliding_window_view([Window::new(1, 3).stride(2).dilation(2)])),
+        ("convolution", |d| {
+            einsum(
+                "cpk,ock->op",
+                &[&d.i("a", "nm").sliding_window_view([Window::new(1, 2)]), &d.i("b", "3n2")],
+            )
+        }),
+    ]);
+}
+
+#[test]
+fn random_numbers() {
+    check(&[
+        ("random_uniform", |d| uniform(7, [d.n.clone(), d.m.clone()], DType::F64)),
+        ("random_narrow", |d| uniform(1_u64 << 40, [d.n.clone(), 3.into()], DType::F32)),
+        ("random_scalar", |_| uniform(Key::from(3).fold_in(9), (), DType::F64)),
+        ("random_key", |_| uniform(Key::from(&number(3_u64)).fold_in(9), (), DType::F64)),
+        ("random_integers", |d| integers(5, -3, 9, [d.n.clone(), d.m.clone()], DType::I8)),
+        ("random_large", |d| {
+            integers(6, i64::MIN, i64::MAX, [d.n.clone()], DType::I64).floor_divide(1_i64 << 30)
+        }),
+        ("random_normal", |d| normal(8, [d.n.clone(), d.m.clone()], DType::F64)),
+        ("random_normal_narrow", |d| normal(9, [d.n.clone()], DType::F32).cast(DType::F64)),
     ]);
 }

@@ -19,6 +19,14 @@ pub(super) fn built(location: &'static Location<'static>, f: impl FnOnce() -> At
     f().unwrap_or_else(|cause| LazyTensor::failed(IrError::new(cause, location)))
 }
 
+/// For functions whose results are made of float arithmetic.
+pub(super) fn require_float(op: &'static str, dtype: DType) -> Result<(), Cause> {
+    if dtype != DType::F32 && dtype != DType::F64 {
+        return Err(Cause::Argument { op, problem: format!("gives f32 or f64, not {dtype}") });
+    }
+    Ok(())
+}
+
 /// One number everywhere.
 ///
 /// ```
@@ -151,9 +159,7 @@ pub fn linspace(start: f64, stop: f64, count: impl Into<Dim>, dtype: DType) -> L
     built(location, || {
         let mut guards = Vec::new();
         require_size(op, 0, &count, &mut guards, location)?;
-        if dtype != DType::F32 && dtype != DType::F64 {
-            return Err(Cause::Unsupported { op, dtype });
-        }
+        require_float(op, dtype)?;
         let number = |x: f64| Operand::from(scalar(Scalar::F64(x), location));
         let apply = |op: Op, args: [Operand; 2]| Operand::from(map(op, args, location));
         let mut at = positions(&count, location);

@@ -1,7 +1,7 @@
 //! Sums over products by letters: `einsum("ij,jk->ik", [a, b])`.
 //!
-//! **Reading.** `terms` parses the subscripts into one list of [`Label`]s an operand and one for the output; `sizes`
-//! finds the size of each label. An axis whose size is a concrete 1 gives way to another size of its letter, as in
+//! **Reading.** [`terms`] splits the subscripts into one list an operand and one for the output; [`label`] finds
+//! the size of each letter. An axis whose size is a concrete 1 gives way to another size of its letter, as in
 //! NumPy, by being dropped; after that each operand is a tensor with one axis for each of its distinct letters.
 //!
 //! **Contracting.** Operands are taken from left to right and never reordered, so that bits do not depend on sizes.
@@ -28,7 +28,7 @@ use crate::guard::{Condition, Guard};
 use crate::op::{Op, has_arithmetic};
 use crate::text::counted;
 
-pub(super) use contract::contract_all;
+pub(super) use contract::{contract_all, spread};
 
 /// What an axis is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -37,6 +37,8 @@ pub(super) enum Label {
     Dots(usize),
     /// A letter.
     Letter(char),
+    /// An index that is counted, not named.
+    Index(usize),
 }
 
 impl Label {
@@ -44,6 +46,7 @@ impl Label {
         match self {
             Label::Dots(_) => "...".to_string(),
             Label::Letter(letter) => letter.to_string(),
+            Label::Index(number) => number.to_string(),
         }
     }
 }
@@ -132,7 +135,6 @@ impl Term {
 
 struct Parsed<'t> {
     text: &'t str,
-    terms: Vec<Term>,
     /// Labels of each operand, with their places in the text.
     inputs: Vec<Vec<(Label, usize)>>,
     output: Labels,
@@ -216,10 +218,10 @@ impl<'t> Parsed<'t> {
             Some(term) => explicit(text, &term, &inputs, widest)?,
             None => implicit(&inputs, widest),
         };
-        Ok(Parsed { text, terms, inputs, output })
+        Ok(Parsed { text, inputs, output })
     }
 
-    /// Operands with one axis for each of their letters, sizes of one letter made equal.
+    /// Operands with one axis for each of their letters, in the promoted dtype.
     fn label(
         &self,
         operands: &[&LazyTensor],
@@ -230,68 +232,89 @@ impl<'t> Parsed<'t> {
         if !has_arithmetic(dtype) {
             return Err(Cause::Unsupported { op: "einsum", dtype });
         }
-        let mut guards = Vec::new();
-        // The size of each label, and the operand that has it.
-        let mut sizes: Vec<(Label, Dim, usize)> = Vec::new();
-        for (k, (labels, operand)) in self.inputs.iter().zip(operands).enumerate() {
-            for ((label, at), size) in labels.iter().zip(operand.shape()) {
-                let Some((_, known, owner)) = sizes.iter_mut().find(|(other, ..)| other == label) else {
-                    sizes.push((*label, size.clone(), k));
-                    continue;
-                };
-                if *known == 1 && *owner != k {
-                    (*known, *owner) = (size.clone(), k);
-                } else if *size != 1 || *owner == k {
-                    self.same(*label, *at, (known, *owner), (size, k), &mut guards, location)?;
-                }
+        let cast = |tensor: &&LazyTensor| map(Op::Cast(dtype), [(*tensor).into()], location);
+        let cast: Vec<LazyTensor> = operands.iter().map(cast).collect();
+        let names: Vec<String> = (0..operands.len()).map(|k| format!("operand {k}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let naming = Naming { op: "einsum", text: self.text, label: &Label::text, operands: &names };
+        label(&naming, &self.inputs, &cast, location)
+    }
+}
+
+/// What messages call things.
+pub(super) struct Naming<'n> {
+    pub op: &'static str,
+    pub text: &'n str,
+    pub label: &'n dyn Fn(Label) -> String,
+    pub operands: &'n [&'n str],
+}
+
+/// Operands with one axis for each of their distinct labels, and what must hold of sizes. An axis of a concrete size 1
+/// whose label has another size elsewhere is dropped.
+pub(super) fn label(
+    naming: &Naming<'_>,
+    axes: &[Vec<(Label, usize)>],
+    operands: &[LazyTensor],
+    location: &'static Location<'static>,
+) -> Result<(Vec<Labelled>, Vec<Guard>), Cause> {
+    let mut guards = Vec::new();
+    // The size of each label, and the operand that has it.
+    let mut sizes: Vec<(Label, Dim, usize)> = Vec::new();
+    for (k, (labels, operand)) in axes.iter().zip(operands).enumerate() {
+        for ((label, at), size) in labels.iter().zip(operand.shape()) {
+            let Some((_, known, owner)) = sizes.iter_mut().find(|(other, ..)| other == label) else {
+                sizes.push((*label, size.clone(), k));
+                continue;
+            };
+            if *known == 1 && *owner != k {
+                (*known, *owner) = (size.clone(), k);
+            } else if *size != 1 || *owner == k {
+                naming.same((*label, *at), (known, *owner), (size, k), &mut guards, location)?;
             }
         }
-        let size_of =
-            |label: Label| sizes.iter().find(|(other, ..)| *other == label).map(|(_, size, _)| size);
-        let labelled = self.inputs.iter().zip(operands).map(|(labels, operand)| {
-            let mut kept = Labels::new();
-            let (mut shape, mut at) = (Shape::new(), Indices::new());
-            for ((label, _), size) in labels.iter().zip(operand.shape()) {
-                if *size == 1 && size_of(*label).is_some_and(|whole| *whole != 1) {
-                    at.push(Dim::ZERO);
-                } else if let Some(d) = kept.iter().position(|other| other == label) {
-                    at.push(position(d));
-                } else {
-                    at.push(position(kept.len()));
-                    kept.push(*label);
-                    shape.push(size.clone());
-                }
-            }
-            let cast = map(Op::Cast(dtype), [(*operand).into()], location);
-            Labelled { tensor: moved("einsum", &cast, shape, at, location), labels: kept }
-        });
-        Ok((labelled.collect(), guards))
     }
+    let size_of = |label: Label| sizes.iter().find(|(other, ..)| *other == label).map(|(_, size, _)| size);
+    let labelled = axes.iter().zip(operands).map(|(labels, operand)| {
+        let mut kept = Labels::new();
+        let (mut shape, mut at) = (Shape::new(), Indices::new());
+        for ((label, _), size) in labels.iter().zip(operand.shape()) {
+            if *size == 1 && size_of(*label).is_some_and(|whole| *whole != 1) {
+                at.push(Dim::ZERO);
+            } else if let Some(d) = kept.iter().position(|other| other == label) {
+                at.push(position(d));
+            } else {
+                at.push(position(kept.len()));
+                kept.push(*label);
+                shape.push(size.clone());
+            }
+        }
+        Labelled { tensor: moved(naming.op, operand, shape, at, location), labels: kept }
+    });
+    Ok((labelled.collect(), guards))
+}
 
+impl Naming<'_> {
     /// Proves that two sizes of one label are equal, or records a guard, or says which they are.
     fn same(
         &self,
-        label: Label,
-        at: usize,
+        (label, at): (Label, usize),
         (known, owner): (&Dim, usize),
         (size, k): (&Dim, usize),
         guards: &mut Vec<Guard>,
         location: &'static Location<'static>,
     ) -> Result<(), Cause> {
-        let name = label.text();
+        let (op, name) = (self.op, (self.label)(label));
+        let (first, second) = (self.operands[owner], self.operands[k]);
         match known.known_eq(size) {
             Some(true) => Ok(()),
             Some(false) => {
-                let problem = format!(
-                    "index {name} has size {known} in operand {owner} and size {size} in operand {k}"
-                );
-                Err(wrong(self.text, at, problem))
+                let problem = format!("index {name} has size {known} in {first} and size {size} in {second}");
+                Err(Cause::Text { op, problem, text: self.text.to_string(), at })
             }
             None => {
-                let (first, second) = (&self.terms[owner].text, &self.terms[k].text);
                 guards.push(Guard {
                     condition: Condition::Equal(known.clone(), size.clone()),
-                    reason: format!("einsum {:?}: index {name} of {first:?} and {second:?}", self.text),
+                    reason: format!("{op} {:?}: index {name} of {first} and {second}", self.text),
                     location,
                 });
                 Ok(())

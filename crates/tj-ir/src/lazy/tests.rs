@@ -1,5 +1,6 @@
 use tj_tensor::DType;
 
+mod arrays;
 mod sizes;
 
 use super::*;

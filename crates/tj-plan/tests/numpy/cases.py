@@ -4,6 +4,25 @@ def softmax(x, axis):
     return e / np.sum(e, axis, keepdims=True)
 
 
+def bits(key, count):
+    """Threefry-2x32, 20 rounds, of the counters below `count`."""
+    mask, turns = np.uint64(0xFFFFFFFF), [13, 15, 26, 6, 17, 29, 16, 24]
+    keys = [np.uint64(key & 0xFFFFFFFF), np.uint64(key >> 32)]
+    keys.append(np.uint64(0x1BD11BDA) ^ keys[0] ^ keys[1])
+    x = (np.arange(count, dtype=np.uint64) + keys[0]) & mask
+    y = (np.zeros(count, dtype=np.uint64) + keys[1]) & mask
+    for r in range(20):
+        x = (x + y) & mask
+        turn = np.uint64(turns[r % 8])
+        y = ((y << turn) | (y >> (np.uint64(32) - turn))) & mask
+        y ^= x
+        if r % 4 == 3:
+            k = r // 4 + 1
+            x = (x + keys[k % 3]) & mask
+            y = (y + keys[(k + 1) % 3] + np.uint64(k)) & mask
+    return x | (y << np.uint64(32))
+
+
 CASES |= {
     "concat": lambda d: np.concatenate([d.f("a", "nm"), d.f("b", "2m"), d.f("c", "nm")], 0),
     "concat_last": lambda d: np.concatenate([d.f("a", "nm"), d.f("b", "n1")], -1),
@@ -114,7 +133,7 @@ CASES |= {
     "argmin_nan": lambda d: np.argmin(d.nan("a", "nm"), 0),
     "argmin_narrow": lambda d: np.argmin(d.w("a", "n"), 0),
     "argmax_bool": lambda d: np.argmax(d.b("a", "nm"), 0),
-    "argmax_ties": lambda d: np.argmax(d.i("a", "nm") * 0, 1),
+    "argmax_ties": lambda d: np.argmax(d.i("a", "nm") // 100, 1),
     "argmax_scalar": lambda d: np.argmax(d.f("a", "")),
     "var": lambda d: np.var(d.f("a", "nm"), 1),
     "var_sample": lambda d: np.var(d.i("a", "nm"), ddof=1),
@@ -139,4 +158,36 @@ CASES |= {
     "logsumexp_large": lambda d: np.logaddexp.reduce(d.f("a", "nm") * 1000, axis=0, keepdims=True) + 0 * np.max(d.f("a", "nm"), 0),
     "softmax": lambda d: softmax(d.f("a", "nm") * 300, 1),
     "log_softmax": lambda d: (lambda x: x - np.logaddexp.reduce(x, axis=0) + 0 * np.max(x, 0))(d.i("a", "nm") * 300.0),
+    "op_mm": lambda d: (lambda A, B: np.einsum("ik,kj->ij", A, B))(d.i("A", "n3"), d.i("B", "3m")),
+    "op_tropical": lambda d: (lambda A, B: (A[:, None, :] + B.T[None]).min(2))(d.f("A", "n3"), d.f("B", "3m")),
+    "op_transpose": lambda d: (lambda A: A.T)(d.i("A", "nm")),
+    "op_diag": lambda d: (lambda A: np.diagonal(A))(d.i("A", "nn")),
+    "op_trace": lambda d: (lambda A: np.trace(A))(d.i("A", "nn")),
+    "op_prod": lambda d: (lambda A: np.prod(A, 1, dtype=np.int8))(d.w("A", "n3")),
+    "op_max": lambda d: (lambda A: (A // 2 % 3).max(0))(d.i("A", "5m")),
+    "op_any": lambda d: (lambda A, B: (A & B).any(1))(d.b("A", "nm"), d.b("B", "m")),
+    "op_all": lambda d: (lambda A, B: ((A != B) | (A == 0)).all(1))(d.i("A", "nm"), d.i("B", "m")),
+    "op_or": lambda d: (lambda A, B: ((A > 2) & (B[:, None] < 3)).any(0))(d.i("A", "nm"), d.i("B", "n")),
+    "op_weak": lambda d: (lambda A: np.float32(7) * A + np.float32(1))(d.g("A", "nm")),
+    "op_calls": lambda d: (lambda A, B: np.maximum(np.exp(A), np.sqrt(np.abs(B))).sum(1))(d.f("A", "nm"), d.f("B", "m")),
+    "op_precedence": lambda d: (lambda A, B: A + 2 * (B - 3) * -A & 6 | 1 ^ B)(d.i("A", "n"), d.i("B", "n")),
+    "op_scalar": lambda d: (lambda s, A: s * A)(d.f("s", ""), d.f("A", "n")),
+    "op_three": lambda d: (lambda A, B, D: A @ B @ D)(d.i("A", "nm"), d.i("B", "m2"), d.i("D", "2n")),
+    "op_one": lambda d: (lambda A, B: np.einsum("ik,kj->ij", A, B))(d.i("A", "n1"), d.i("B", "3m")),
+    "op_narrow": lambda d: (lambda A: np.sum(A + np.int8(1), 1, dtype=np.int8))(d.w("A", "nm")),
+    "op_unreduced": lambda d: (lambda A: A - 1)(d.i("A", "n")),
+    "op_fixed": lambda d: (lambda A: A[:, 0] - A[:, -1])(d.i("A", "n2m")),
+    "op_guarded": lambda d: (lambda A: A[2] - A[-3])(d.i("A", "nm")),
+    "window": lambda d: np.lib.stride_tricks.sliding_window_view(d.i("a", "nm"), 2, 1),
+    "window_two": lambda d: np.lib.stride_tricks.sliding_window_view(d.i("a", "nm"), (2, 2)).max((-2, -1)),
+    "window_stride": lambda d: np.lib.stride_tricks.sliding_window_view(d.i("a", "m8"), 5, 1)[:, ::2, ::2],
+    "convolution": lambda d: np.einsum("cpk,ock->op", np.lib.stride_tricks.sliding_window_view(d.i("a", "nm"), 2, 1), d.i("b", "3n2")),
+    "random_uniform": lambda d: (bits(7, d.n * d.m) >> np.uint64(11)).astype(np.float64).reshape(d.n, d.m) * 2.0**-53,
+    "random_narrow": lambda d: ((bits(1 << 40, d.n * 3) & np.uint64(0xFFFFFFFF)) >> np.uint64(8)).astype(np.float32).reshape(d.n, 3) * np.float32(2.0**-24),
+    "random_scalar": lambda d: np.float64(int(bits(int(bits(3 ^ 0x9E3779B97F4A7C15, 10)[9]), 1)[0]) >> 11) * 2.0**-53,
+    "random_key": lambda d: np.float64(int(bits(int(bits(3 ^ 0x9E3779B97F4A7C15, 10)[9]), 1)[0]) >> 11) * 2.0**-53,
+    "random_integers": lambda d: np.array([int(b & 0xFFFFFFFF) * 12 // 2**32 - 3 for b in map(int, bits(5, d.n * d.m))], np.int8).reshape(d.n, d.m),
+    "random_large": lambda d: np.array([(b * (2**64 - 1) // 2**64 - 2**63) // 2**30 for b in map(int, bits(6, d.n))], np.int64),
+    "random_normal": lambda d: (lambda u: np.sqrt(-2 * np.log(1 - u[0::2])) * np.cos(2 * np.pi * u[1::2]))((bits(8, 2 * d.n * d.m) >> np.uint64(11)).astype(np.float64) * 2.0**-53).reshape(d.n, d.m),
+    "random_normal_narrow": lambda d: (lambda b: np.sqrt(-2 * np.log(1 - ((b & np.uint64(0xFFFFFFFF)) >> np.uint64(8)) * 2.0**-24)) * np.cos(2 * np.pi * (b >> np.uint64(40)) * 2.0**-24))(bits(9, d.n)),
 }

@@ -55,14 +55,19 @@ fn contract(
         own.labels.iter().copied().filter(|label| !other.labels.contains(label)).collect()
     };
     let (rows, columns) = (alone(&a, &b), alone(&b, &a));
-    let labels: Labels = [&batch, &rows, &columns].into_iter().flatten().copied().collect();
     let inner = rows.is_empty() && columns.is_empty();
     if summed.is_empty() || (inner && !batch.is_empty()) {
-        let whole: Labels = labels.iter().chain(&summed).copied().collect();
+        // Where there is a sum, it runs over the last axes.
+        let whole: Labels = if inner {
+            batch.iter().chain(&summed).copied().collect()
+        } else {
+            a.labels.iter().chain(&columns).copied().collect()
+        };
         let factors = [spread(op, &a, &whole, location), spread(op, &b, &whole, location)];
         let product = map(Op::Mul, factors.map(Into::into), location);
         return Ok(sum_out(op, Labelled { tensor: product, labels: whole }, needed, location));
     }
+    let labels: Labels = [&batch, &rows, &columns].into_iter().flatten().copied().collect();
     let shape: Shape = batch
         .iter()
         .chain(&rows)
