@@ -8,6 +8,7 @@
 //! appearance; so operators are elementwise, and the reduction is over the last axes. A sum of products of operands
 //! alone goes the way of `einsum`, to matrix products. Sums stay in the dtype of the expression and wrap.
 
+mod lex;
 mod parse;
 
 use std::panic::Location;
@@ -20,7 +21,8 @@ use super::reduce::{Axes, reduce_in};
 use super::{At, LazyTensor};
 use crate::error::Cause;
 use crate::op::{Op, ReduceOp};
-use parse::{Access, Assign, Index, Statement, Step, parse, wrong};
+use lex::wrong;
+use parse::{Access, Assign, Index, Statement, Step, parse};
 use tj_tensor::DType;
 
 type Loc = &'static Location<'static>;
