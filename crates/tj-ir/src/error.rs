@@ -108,6 +108,18 @@ pub enum Cause {
         /// What is wrong.
         problem: String,
     },
+    /// A mistake in a program text that is an argument, such as the subscripts of `einsum`.
+    #[error("{op}: {problem}\n  {text}\n  {}^", " ".repeat(*.at))]
+    Text {
+        /// Operator.
+        op: &'static str,
+        /// What is wrong.
+        problem: String,
+        /// The text, on one line.
+        text: String,
+        /// The letter of the text that is wrong, counted from 0.
+        at: usize,
+    },
     /// A size that is negative whatever the symbols are.
     #[error("{what}: the size of axis {axis} is {size}, which is negative")]
     NegativeSize {

@@ -8,6 +8,7 @@ use tj_tensor::{DType, Scalar};
 use crate::elementary::{Arith, Elementary, Width};
 use crate::op::{Op, ReduceOp};
 use crate::prim::{BinOp, CmpOp, Machine, UnOp};
+use crate::threefry::threefry;
 
 /// Applies `op` to `args`, which have the dtypes that `Op::dtypes` asks for.
 ///
@@ -61,6 +62,7 @@ pub fn expand<M: Machine>(m: &mut M, op: Op, args: &[M::V]) -> M::V {
         (Op::Xor, &[a, b]) => m.binary(BinOp::Xor, a, b),
         (Op::Not, &[a]) => m.unary(UnOp::Not, a),
         (Op::Where, &[c, a, b]) => m.select(c, a, b),
+        (Op::RandomBits, &[key, counter]) => threefry(m, key, counter),
         _ => panic!("operator {} does not take {} arguments", op.name(), args.len()),
     }
 }

@@ -166,6 +166,10 @@ impl Structure {
                 self.words.0.push(3);
                 self.size(dim);
             }
+            Kind::Positions => {
+                self.words.0.push(9);
+                self.sizes(&node.shape);
+            }
             Kind::Map { op, args } => {
                 self.words.0.push(4);
                 op.hash(&mut self.words);

@@ -10,20 +10,34 @@
 //!
 //! **Cost.** One allocation of some 200 bytes a node (for up to four axes); no arena, no ids: `trace` gives those.
 
+mod arrange;
 mod build;
 mod call;
 mod contract;
+mod create;
 mod defer;
+mod diagonal;
+mod einop;
+mod einsum;
 mod elementwise;
 mod gather;
+mod join;
 pub mod linalg;
 mod movement;
+mod nan;
+mod normalise;
 mod operators;
+mod positions;
+mod products;
+pub mod random;
 mod reduce;
+mod shape;
 mod sizes;
 mod sort;
+mod statistics;
 #[cfg(test)]
 mod tests;
+mod window;
 
 use std::fmt;
 use std::panic::Location;
@@ -38,14 +52,22 @@ use crate::function::Function;
 use crate::guard::Guard;
 use crate::op::{Op, ReduceOp};
 
+pub use arrange::{Indexing, broadcast_arrays, meshgrid};
 pub use build::{constant, input, number, size};
+pub use create::{arange, eye, full, linspace, ones, zeros};
 pub use defer::{Defer, defer};
+pub use einop::einop;
+pub use einsum::einsum;
 pub(crate) use elementwise::Fit;
 pub use elementwise::{Operand, maximum, minimum, where_};
+pub use join::{concat, stack};
 pub use movement::{At, at};
+pub use products::{Dot, cross, inner, kron, outer, tensordot, vecdot};
 pub use reduce::{Axes, axis};
+pub use shape::NewShape;
 pub use sizes::MAX_RANK;
 pub use sort::{Along, Order, Side, along};
+pub use window::Window;
 
 /// Sizes of a tensor, outermost first.
 pub type Shape = SmallVec<[Dim; 4]>;
@@ -72,6 +94,8 @@ pub(crate) enum Kind {
     Const(Scalar),
     /// A size as a number; rank 0.
     Size(Dim),
+    /// The position along its only axis, as `i64`.
+    Positions,
     /// A scalar operator on arguments that broadcast and have the dtype it works in.
     Map { op: Op, args: SmallVec<[LazyTensor; 3]> },
     /// Elements of `arg` at other positions: `at` has one index expression for each axis of `arg`.
@@ -114,7 +138,7 @@ impl LazyTensor {
         LazyTensor::node(Kind::Failed(error), Shape::new(), DType::F64, location)
     }
 
-    /// Sizes, outermost first. Empty if the tensor carries an error.
+    /// NewShape, outermost first. Empty if the tensor carries an error.
     pub fn shape(&self) -> &[Dim] {
         &self.0.shape
     }
@@ -156,6 +180,7 @@ impl LazyTensor {
             | Kind::Data(_)
             | Kind::Const(_)
             | Kind::Size(_)
+            | Kind::Positions
             | Kind::Map { .. }
             | Kind::Move { .. }
             | Kind::Reduce { .. }
@@ -183,6 +208,7 @@ impl Node {
             Kind::Data(_) => "data",
             Kind::Const(_) => "number",
             Kind::Size(_) => "size",
+            Kind::Positions => "positions",
             Kind::Map { op, .. } => op.name(),
             Kind::Move { name, .. } => name,
             Kind::Reduce { op, .. } => op.name(),
@@ -200,7 +226,12 @@ impl Node {
     /// The tensors it is built on.
     pub(crate) fn args(&self) -> &[LazyTensor] {
         match &self.kind {
-            Kind::Input { .. } | Kind::Data(_) | Kind::Const(_) | Kind::Size(_) | Kind::Failed(_) => &[],
+            Kind::Input { .. }
+            | Kind::Data(_)
+            | Kind::Const(_)
+            | Kind::Size(_)
+            | Kind::Positions
+            | Kind::Failed(_) => &[],
             Kind::Map { args, .. } => args,
             Kind::Move { arg, .. } | Kind::Reduce { arg, .. } => std::slice::from_ref(arg),
             Kind::Matmul { args } => args,
@@ -210,7 +241,12 @@ impl Node {
 
     fn take_args(&mut self, into: &mut Vec<LazyTensor>) {
         match std::mem::replace(&mut self.kind, Kind::Const(Scalar::Bool(false))) {
-            Kind::Input { .. } | Kind::Data(_) | Kind::Const(_) | Kind::Size(_) | Kind::Failed(_) => {}
+            Kind::Input { .. }
+            | Kind::Data(_)
+            | Kind::Const(_)
+            | Kind::Size(_)
+            | Kind::Positions
+            | Kind::Failed(_) => {}
             Kind::Map { args, .. } => into.extend(args),
             Kind::Move { arg, .. } | Kind::Reduce { arg, .. } => into.push(arg),
             Kind::Matmul { args } => into.extend(args),

@@ -1,14 +1,14 @@
 //! Symbolic sizes, operators with their algebra, expressions, and lazy tensors.
 //!
-//! What this layer knows: what a program *means*. Sizes are integer expressions over bounded symbols ([`dim`]);
+//! What this layer knows: what a program *means*. NewShape are integer expressions over bounded symbols ([`dim`]);
 //! scalar operators are rows of one table ([`op`]) whose meaning is written over primitive operations ([`prim`],
 //! [`expand`], [`elementary`]); tensors are defined by expressions in index notation ([`expr`]); what could not
 //! be proven about sizes is a [`guard`]; whole-tensor functions of libraries are a [`Function`]. A user builds [`LazyTensor`]s ([`lazy`]) and [`trace`] turns them into
 //! definitions. The texts of the layers above are read by the cursor in [`text`]. What it must never know: plans,
 //! kernels, loops, storage order.
 //!
-//! Modules in reading order: `dim`, `prim`, `op`, `expand`, `elementary`, `expr`, `function`, `guard`, `lazy`, `context`,
-//! `trace`, `key`, `text`.
+//! Modules in reading order: `dim`, `prim`, `op`, `expand`, `elementary`, `threefry`, `expr`, `function`, `guard`, `lazy`,
+//! `context`, `trace`, `key`, `text`.
 
 #![forbid(unsafe_code)]
 
@@ -25,6 +25,7 @@ mod lazy;
 pub mod op;
 pub mod prim;
 pub mod text;
+mod threefry;
 pub mod trace;
 mod walk;
 
@@ -35,9 +36,12 @@ pub use expr::{Expr, ExprArena, ExprId, Source, Tree};
 pub use function::{Combine, Field, Function};
 pub use guard::{Condition, Guard};
 pub use key::Structure;
+pub use lazy::random;
 pub use lazy::{
-    Along, At, Axes, Defer, LazyTensor, MAX_RANK, Operand, Order, Shape, Side, along, at, axis, constant,
-    defer, input, linalg, maximum, minimum, number, size, where_,
+    Along, At, Axes, Defer, Dot, Indexing, LazyTensor, MAX_RANK, NewShape, Operand, Order, Shape, Side,
+    Window, along, arange, at, axis, broadcast_arrays, concat, constant, cross, defer, einop, einsum, eye,
+    full, inner, input, kron, linalg, linspace, maximum, meshgrid, minimum, number, ones, outer, size, stack,
+    tensordot, vecdot, where_, zeros,
 };
 pub use op::{Op, ReduceOp};
 pub use trace::{Definition, InputDecl, Trace};

@@ -99,6 +99,8 @@ pub enum Op {
     Not,
     /// Second argument where the first is true, else the third.
     Where,
+    /// 64 random bits: a function of a key and a counter (see `random`).
+    RandomBits,
     /// Conversion, total: integers wrap, floats saturate, NaN becomes 0.
     Cast(DType),
 }

@@ -105,12 +105,16 @@ enum Traced {
     Source(Source),
     /// A leaf that is the same expression at every position.
     Leaf(ExprId),
+    /// The position along an axis, which whoever reads it knows.
+    Positions,
 }
 
 #[derive(Default)]
 struct Ctx {
     trace: Trace,
     done: FxHashMap<*const Node, Traced>,
+    /// Shapes of the leaves that are positions.
+    positions: FxHashMap<*const Node, Shape>,
     merged: Merged,
     /// Deferred symbols that others do not stand for, with their names in the program.
     numbered: IndexMap<Symbol, Symbol>,
@@ -143,6 +147,10 @@ impl Ctx {
             Kind::Size(dim) => {
                 let dim = self.size(dim, node.location)?;
                 return Ok(Traced::Leaf(self.trace.arena.intern(Expr::Size(dim), DType::I64)));
+            }
+            Kind::Positions => {
+                self.positions.insert(node, shape);
+                return Ok(Traced::Positions);
             }
             Kind::Map { op, args } => {
                 let args = args.iter().map(|arg| {
@@ -187,6 +195,7 @@ impl Ctx {
     fn shape_of(&self, tensor: &LazyTensor) -> Shape {
         match self.done[&Arc::as_ptr(&tensor.0)] {
             Traced::Leaf(_) => Shape::new(),
+            Traced::Positions => self.positions[&Arc::as_ptr(&tensor.0)].clone(),
             Traced::Source(Source::Input(i)) => self.trace.inputs[i as usize].shape.clone(),
             Traced::Source(Source::Def(q)) => self.trace.defs[q as usize].shape.clone(),
         }
@@ -257,25 +266,30 @@ impl Ctx {
     fn read(&mut self, arg: &LazyTensor, at: Indices) -> ExprId {
         match self.done[&Arc::as_ptr(&arg.0)] {
             Traced::Leaf(id) => id,
+            Traced::Positions => {
+                // It has one axis.
+                let position = at.into_iter().next().unwrap_or(Dim::ZERO);
+                self.trace.arena.intern(Expr::Size(position), DType::I64)
+            }
             Traced::Source(source) => self.trace.arena.read(source, at, arg.dtype()),
         }
     }
 
     /// A leaf that is an output, or given to a function of whole tensors, becomes a definition of its own.
     fn as_source(&mut self, tensor: &LazyTensor) -> Source {
-        match self.done[&Arc::as_ptr(&tensor.0)] {
-            Traced::Source(source) => source,
-            Traced::Leaf(body) => {
-                self.trace.defs.push(Definition {
-                    word: Arc::from(tensor.0.word()),
-                    shape: Shape::new(),
-                    dtype: tensor.dtype(),
-                    body,
-                    location: tensor.location(),
-                });
-                Source::Def(self.trace.defs.len() as u32 - 1)
-            }
-        }
+        let body = match self.done[&Arc::as_ptr(&tensor.0)] {
+            Traced::Source(source) => return source,
+            Traced::Leaf(body) => body,
+            Traced::Positions => self.trace.arena.intern(Expr::Size(position(0)), DType::I64),
+        };
+        self.trace.defs.push(Definition {
+            word: Arc::from(tensor.0.word()),
+            shape: self.shape_of(tensor),
+            dtype: tensor.dtype(),
+            body,
+            location: tensor.location(),
+        });
+        Source::Def(self.trace.defs.len() as u32 - 1)
     }
 
     /// Sizes of the program for those of a node.
@@ -346,6 +360,7 @@ fn check_dtype(node: &Node) -> Result<(), IrError> {
         Kind::Input { .. }
         | Kind::Data(_)
         | Kind::Size(_)
+        | Kind::Positions
         | Kind::Map { .. }
         | Kind::Reduce { .. }
         | Kind::Matmul { .. }

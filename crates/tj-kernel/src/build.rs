@@ -173,6 +173,16 @@ impl Builder {
         }
     }
 
+    /// An element of a buffer, loaded in the open block: its position is inside of the buffer only where this block runs.
+    pub fn load_here(&mut self, buffer: Buf, index: Value) -> Value {
+        let Buffer { dtype, access, .. } = self.kernel.buffers[buffer.index()];
+        let op = Op::Load(buffer, index);
+        match access {
+            Access::Read => self.hoisted(op, dtype, self.open.len() as u32 - 1),
+            Access::InPlace(_) | Access::Write | Access::Scratch => self.ordered(op, dtype),
+        }
+    }
+
     /// Writes an element.
     pub fn store(&mut self, buffer: Buf, index: Value, value: Value) {
         self.push(Stmt::Store { buffer, index, value });

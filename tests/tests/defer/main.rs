@@ -88,7 +88,7 @@ fn a_result_of_rank_zero_is_a_tensor() {
     let a = tensor(&[1, 1], &[7]);
     let x = defer(&a);
     let (sum, reshaped, squeezed, twice) =
-        compute((x.sum(()), x.reshape(&[]), x.squeeze(&[0, 1]), x.sum(()) + x.sum(()))).unwrap();
+        compute((x.sum(()), x.reshape(()), x.squeeze(&[0, 1]), x.sum(()) + x.sum(()))).unwrap();
     for (tensor, expected) in [(sum, 7), (reshaped, 7), (squeezed, 7), (twice, 14)] {
         assert_eq!((tensor.shape(), tensor.item::<i64>().unwrap()), (&[][..], expected));
     }

@@ -5,7 +5,8 @@ use std::panic::Location;
 use smallvec::SmallVec;
 
 use super::elementwise::{Fit, attach, broadcast};
-use super::reduce::resolve_axis;
+use super::reduce::{Axes, resolve, resolve_axis};
+use super::shape::NewShape;
 use super::sizes::require_size;
 use super::{Kind, LazyTensor, Shape};
 use crate::dim::{Dim, Symbol};
@@ -85,11 +86,11 @@ pub(super) fn insert_axes(
     moved("expand_dims", arg, shape, map, location)
 }
 
-type Attempt = Result<LazyTensor, Cause>;
+pub(super) type Attempt = Result<LazyTensor, Cause>;
 
 impl LazyTensor {
     #[track_caller]
-    fn attempt(&self, f: impl FnOnce(&'static Location<'static>) -> Attempt) -> LazyTensor {
+    pub(super) fn attempt(&self, f: impl FnOnce(&'static Location<'static>) -> Attempt) -> LazyTensor {
         let location = Location::caller();
         if self.check().is_err() {
             return self.clone();
@@ -125,28 +126,26 @@ impl LazyTensor {
         self.permute(&axes)
     }
 
-    /// A new axis of size 1 at this position of the result, counted from the end if negative.
+    /// New axes of size 1 at these positions of the result, counted from the end if negative.
     #[track_caller]
-    pub fn expand_dims(&self, axis: i64) -> LazyTensor {
+    pub fn expand_dims(&self, axes: impl Into<Axes>) -> LazyTensor {
+        let axes = axes.into();
         self.attempt(|location| {
-            let at = resolve_axis("expand_dims", self.rank() + 1, axis)?;
-            Ok(insert_axes(self, &[at], location))
+            let at = resolve("expand_dims", self.rank() + axes.count().unwrap_or(0), &axes)?;
+            Ok(insert_axes(self, &at, location))
         })
     }
 
     /// Drops axes of size 1. An axis whose size is a symbol is guarded to be 1.
     #[track_caller]
-    pub fn squeeze(&self, axes: &[i64]) -> LazyTensor {
+    pub fn squeeze(&self, axes: impl Into<Axes>) -> LazyTensor {
+        let axes = axes.into();
         self.attempt(|location| {
             let op = "squeeze";
             let one = Dim::from(1);
-            let mut gone: SmallVec<[usize; 4]> = SmallVec::new();
+            let gone = resolve(op, self.rank(), &axes)?;
             let mut guards = Vec::new();
-            for &axis in axes {
-                let d = resolve_axis(op, self.rank(), axis)?;
-                if gone.contains(&d) {
-                    return Err(Cause::RepeatedAxis { op, axis });
-                }
+            for &d in &gone {
                 let size = &self.shape()[d];
                 match size.known_eq(&one) {
                     Some(true) => {}
@@ -160,7 +159,6 @@ impl LazyTensor {
                         location,
                     }),
                 }
-                gone.push(d);
             }
             let mut shape = Shape::new();
             let mut map = Indices::new();
@@ -211,13 +209,15 @@ impl LazyTensor {
         })
     }
 
-    /// Elements of an axis in reverse order.
+    /// Elements of some axes, or of all, in reverse order.
     #[track_caller]
-    pub fn flip(&self, axis: i64) -> LazyTensor {
+    pub fn flip(&self, axes: impl Into<Axes>) -> LazyTensor {
+        let axes = axes.into();
         self.attempt(|location| {
-            let axis = resolve_axis("flip", self.rank(), axis)?;
             let mut map: Indices = (0..self.rank()).map(position).collect();
-            map[axis] = &self.shape()[axis] - 1 - position(axis);
+            for axis in resolve("flip", self.rank(), &axes)? {
+                map[axis] = &self.shape()[axis] - 1 - position(axis);
+            }
             Ok(moved("flip", self, self.0.shape.clone(), map, location))
         })
     }
@@ -230,7 +230,7 @@ impl LazyTensor {
         self.attempt(|location| self.try_index(&parts, location))
     }
 
-    fn try_index(&self, parts: &[At], location: &'static Location<'static>) -> Attempt {
+    pub(super) fn try_index(&self, parts: &[At], location: &'static Location<'static>) -> Attempt {
         let op = "index";
         let used = parts.iter().filter(|p| matches!(p, At::Index(_) | At::Slice { .. })).count();
         let ellipses = parts.iter().filter(|p| **p == At::Ellipsis).count();
@@ -347,8 +347,8 @@ impl LazyTensor {
         Ok(if index < 0 { size + index } else { Dim::from(index) })
     }
 
-    /// The same elements in row-major order under another shape. At most one size may be `None`: it is what is
-    /// left. Counts that cannot be proven equal are guarded.
+    /// The same elements in row-major order under another shape. At most one size may be left open,
+    /// as `None` or -1: it is what is left. Counts that cannot be proven equal are guarded.
     ///
     /// ```
     /// use tj_ir::{input, Dim};
@@ -358,14 +358,20 @@ impl LazyTensor {
     /// let x = input("x", DType::F32, [n.clone(), 6.into()])?;
     /// let y = x.reshape(&[None, Some(2.into())]);
     /// assert_eq!(y.shape(), [n * 3, 2.into()]);
+    /// assert_eq!(x.reshape([-1, 2]).shape(), y.shape());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[track_caller]
-    pub fn reshape(&self, shape: &[Option<Dim>]) -> LazyTensor {
-        self.attempt(|location| self.try_reshape(shape, location))
+    pub fn reshape(&self, shape: impl Into<NewShape>) -> LazyTensor {
+        let shape = shape.into();
+        self.attempt(|location| self.try_reshape(shape.as_slice(), location))
     }
 
-    fn try_reshape(&self, wanted: &[Option<Dim>], location: &'static Location<'static>) -> Attempt {
+    pub(super) fn try_reshape(
+        &self,
+        wanted: &[Option<Dim>],
+        location: &'static Location<'static>,
+    ) -> Attempt {
         let op = "reshape";
         let mut guards = Vec::new();
         for (axis, size) in wanted.iter().enumerate() {

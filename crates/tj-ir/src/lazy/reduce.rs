@@ -33,7 +33,7 @@ use crate::op::{Op, ReduceOp};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Axes {
     list: Option<SmallVec<[i64; 4]>>,
-    keepdims: bool,
+    pub(super) keepdims: bool,
 }
 
 /// One axis, counted from the end if negative.
@@ -45,6 +45,11 @@ impl Axes {
     /// All axes.
     pub fn all() -> Axes {
         Axes { list: None, keepdims: false }
+    }
+
+    /// How many axes are named; `None` if it is all of them.
+    pub(super) fn count(&self) -> Option<usize> {
+        self.list.as_ref().map(SmallVec::len)
     }
 
     /// Keeps reduced axes, with size 1.
@@ -73,6 +78,18 @@ impl From<i32> for Axes {
 
 impl<const N: usize> From<[i64; N]> for Axes {
     fn from(axes: [i64; N]) -> Axes {
+        Axes::from(axes.as_slice())
+    }
+}
+
+impl<const N: usize> From<&[i64; N]> for Axes {
+    fn from(axes: &[i64; N]) -> Axes {
+        Axes::from(axes.as_slice())
+    }
+}
+
+impl From<&Vec<i64>> for Axes {
+    fn from(axes: &Vec<i64>) -> Axes {
         Axes::from(axes.as_slice())
     }
 }
@@ -132,7 +149,7 @@ impl LazyTensor {
 }
 
 /// Axes as positions, ascending.
-fn resolve(op: &'static str, rank: usize, axes: &Axes) -> Result<SmallVec<[usize; 4]>, Cause> {
+pub(super) fn resolve(op: &'static str, rank: usize, axes: &Axes) -> Result<SmallVec<[usize; 4]>, Cause> {
     let Some(list) = &axes.list else { return Ok((0..rank).collect()) };
     let mut found = SmallVec::new();
     for &axis in list {
@@ -159,24 +176,38 @@ pub(super) fn reduce(
     axes: &Axes,
     location: &'static Location<'static>,
 ) -> LazyTensor {
-    match try_reduce(op, arg, axes, location) {
+    reduce_in(op.name(), op, arg, axes, op.dtype(arg.dtype()), location)
+}
+
+/// A reduction in a dtype of the caller's choice, under the name that messages use. In `bool` a sum is `or` and a
+/// product is `and`.
+pub(super) fn reduce_in(
+    name: &'static str,
+    op: ReduceOp,
+    arg: &LazyTensor,
+    axes: &Axes,
+    dtype: DType,
+    location: &'static Location<'static>,
+) -> LazyTensor {
+    match try_reduce(name, op, arg, axes, dtype, location) {
         Ok(tensor) => tensor,
         Err(error) => LazyTensor::failed(error),
     }
 }
 
 fn try_reduce(
+    name: &'static str,
     op: ReduceOp,
     arg: &LazyTensor,
     axes: &Axes,
+    dtype: DType,
     location: &'static Location<'static>,
 ) -> Result<LazyTensor, IrError> {
     arg.check()?;
     let fail = |cause| IrError::new(cause, location);
-    let list = resolve(op.name(), arg.rank(), axes).map_err(fail)?;
-    let dtype = op.dtype(arg.dtype());
+    let list = resolve(name, arg.rank(), axes).map_err(fail)?;
     if op.op().dtypes(&[dtype]).is_none() {
-        return Err(fail(Cause::dtypes(op.name(), op.op(), &[dtype])));
+        return Err(fail(Cause::dtypes(name, op.op(), &[dtype])));
     }
     let mut tensor = map(Op::Cast(dtype), [arg.into()], location);
     for &axis in list.iter().rev() {
@@ -185,10 +216,10 @@ fn try_reduce(
         if op.empty(dtype).is_none() {
             match Dim::from(1).known_le(&extent) {
                 Some(true) => {}
-                Some(false) => return Err(fail(Cause::EmptyReduction { op: op.name(), axis })),
+                Some(false) => return Err(fail(Cause::EmptyReduction { op: name, axis })),
                 None => guards.push(Guard {
                     condition: Condition::LessEqual(Dim::from(1), extent),
-                    reason: format!("{}: it is undefined over axis {axis} of size 0", op.name()),
+                    reason: format!("{name}: it is undefined over axis {axis} of size 0"),
                     location,
                 }),
             }

@@ -1,5 +1,6 @@
 use tj_tensor::DType;
 
+mod arrays;
 mod calls;
 mod sizes;
 
@@ -15,7 +16,7 @@ fn shapes_of_movement() {
     let cases: Vec<(LazyTensor, &str)> = vec![
         (x(&[2, 3]).transpose(), "f32[3, 2]"),
         (x(&[2, 3]).expand_dims(-1), "f32[2, 3, 1]"),
-        (x(&[2, 1, 3]).squeeze(&[1]), "f32[2, 3]"),
+        (x(&[2, 1, 3]).squeeze(1), "f32[2, 3]"),
         (x(&[7]).index([at(1, None, 1)]), "f32[6]"),
         (x(&[7]).index([at(None, None, -2)]), "f32[4]"),
         (x(&[7]).index([at(-2, None, 1)]), "f32[2]"),

@@ -66,6 +66,7 @@ pub const TABLE: &[OpInfo] = &[
     symbol(row(Op::Or, "or", 2, Bits, 1, OR), "|"),
     symbol(row(Op::Xor, "xor", 2, Bits, 1, XOR), "^"),
     symbol(row(Op::Not, "not", 1, Bits, 1, NO_ALGEBRA), "~"),
+    row(Op::RandomBits, "random_bits", 2, Integer, 110, NO_ALGEBRA),
     OpInfo { fill: FillRule::Mask, ..row(Op::Where, "where", 3, Choice, 1, NO_ALGEBRA) },
 ];
 

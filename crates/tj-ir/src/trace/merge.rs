@@ -41,6 +41,7 @@ pub(super) fn merge(nodes: &[&Node]) -> Merged {
             | Kind::Data(_)
             | Kind::Const(_)
             | Kind::Size(_)
+            | Kind::Positions
             | Kind::Move { .. }
             | Kind::Reduce { .. } => {}
         }

@@ -139,6 +139,15 @@ impl Ctx<'_> {
         })
     }
 
+    /// Whether a read may be carried out before loops that its indices do not run over. Such a loop may be empty, and
+    /// then nobody has promised that the read is inside of its source: the element of an axis that may have none, which
+    /// a concatenation reads at a clamped position, is read only where there is one.
+    pub(super) fn may_leave_loops(&self, source: Source, at: &[Dim]) -> bool {
+        let plain = |at: &Dim| at.as_symbol().is_some_and(|symbol| symbol.as_index().is_some());
+        let shape = self.plan.shape_of(source);
+        at.iter().zip(shape).all(|(at, extent)| plain(at) || self.is_inside(at, extent))
+    }
+
     fn is_inside(&self, at: &Dim, extent: &Dim) -> bool {
         at.known_ge_zero_in(&self.ranges) == Some(true)
             && (extent - 1 - at).known_ge_zero_in(&self.ranges) == Some(true)

@@ -97,6 +97,10 @@ impl Ctx<'_> {
             }
         }
         let (buffer, index) = self.locate(source, at);
-        self.b.load(buffer, index)
+        if self.may_leave_loops(source, at) {
+            self.b.load(buffer, index)
+        } else {
+            self.b.load_here(buffer, index)
+        }
     }
 }
