@@ -138,6 +138,9 @@ pub trait Arith {
     /// `x` with its sign bit cleared.
     fn abs(&mut self, x: Self::Float) -> Self::Float;
 
+    /// The square root, correctly rounded.
+    fn sqrt(&mut self, x: Self::Float) -> Self::Float;
+
     /// `x + y`, wrapping.
     fn iadd(&mut self, x: Self::Int, y: Self::Int) -> Self::Int;
     /// `x - y`, wrapping.

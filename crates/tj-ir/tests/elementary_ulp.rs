@@ -355,6 +355,9 @@ impl Arith for Count {
     fn abs(&mut self, (): ()) {
         self.n += 1;
     }
+    fn sqrt(&mut self, (): ()) {
+        self.n += 1;
+    }
     fn ishl(&mut self, (): (), _: u32) {
         self.n += 1;
     }

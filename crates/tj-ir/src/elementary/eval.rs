@@ -70,6 +70,9 @@ macro_rules! evaluate {
             fn abs(&mut self, x: $float) -> $float {
                 x.abs()
             }
+            fn sqrt(&mut self, x: $float) -> $float {
+                x.sqrt()
+            }
             fn iadd(&mut self, x: $uint, y: $uint) -> $uint {
                 x.wrapping_add(y)
             }

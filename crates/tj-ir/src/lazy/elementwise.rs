@@ -78,7 +78,33 @@ unary! {
     /// `max(x, 0)`; NaN stays, -0 becomes +0.
     relu => Relu,
     /// `x > 0`.
-    positive => Positive,
+    is_positive => Positive,
+    /// 1, 0 or -1, by the sign; NaN stays, and zeros give +0.
+    sign => Sign,
+    /// `x * x`.
+    square => Square,
+    /// `1 / x`; integers go to f64.
+    reciprocal => Reciprocal,
+    /// Least integer not below.
+    ceil => Ceil,
+    /// Greatest integer not above.
+    floor => Floor,
+    /// The integer part.
+    trunc => Trunc,
+    /// Nearest integer, the even one of two.
+    round => Round,
+    /// Whether NaN.
+    isnan => IsNan,
+    /// Whether an infinity.
+    isinf => IsInf,
+    /// Whether neither NaN nor an infinity.
+    isfinite => IsFinite,
+    /// Whether the sign bit is set; for integers whether negative.
+    signbit => Signbit,
+    /// Whether zero; NaN is not.
+    logical_not => LogicalNot,
+    /// Every bit of an integer, or a truth value, the other way round.
+    bitwise_invert => Not,
     /// Absolute value.
     abs => Abs,
     /// Square root; integers go to f64.
@@ -142,8 +168,32 @@ binary! {
     greater => Greater,
     /// Whether greater or equal.
     greater_equal => GreaterEqual,
-    /// Quotient of integers rounded down; by zero 0.
+    /// Quotient rounded down. Of integers by zero 0, and `MIN // -1` wraps.
     floor_divide => FloorDiv,
+    /// Remainder with the sign of the divisor. Of integers by zero 0.
+    remainder => Remainder,
+    /// Remainder with the sign of the dividend, exact; integers go to f64.
+    fmod => Fmod,
+    /// The size of this with the sign of the other; integers go to f64.
+    copysign => Copysign,
+    /// The neighbour of this in the direction of the other; integers go to f64.
+    nextafter => Nextafter,
+    /// Whether both are true, that is not zero.
+    logical_and => LogicalAnd,
+    /// Whether any is true, that is not zero.
+    logical_or => LogicalOr,
+    /// Whether exactly one is true, that is not zero.
+    logical_xor => LogicalXor,
+    /// Bits that are set in both.
+    bitwise_and => And,
+    /// Bits that are set in any.
+    bitwise_or => Or,
+    /// Bits that are set in exactly one.
+    bitwise_xor => Xor,
+    /// Shift left; counts outside the width give 0.
+    bitwise_left_shift => ShiftLeft,
+    /// Shift right, of signed integers with the sign; counts outside the width give 0 or the sign.
+    bitwise_right_shift => ShiftRight,
 }
 
 impl LazyTensor {
@@ -151,6 +201,16 @@ impl LazyTensor {
     #[track_caller]
     pub fn cast(&self, to: DType) -> LazyTensor {
         map(Op::Cast(to), [self.into()], Location::caller())
+    }
+
+    /// `+x`: the tensor itself; not defined on `bool`.
+    #[track_caller]
+    pub fn positive(&self) -> LazyTensor {
+        if self.check().is_ok() && self.dtype().is_bool() {
+            let cause = Cause::DTypes { op: "positive", dtypes: vec![DType::Bool] };
+            return LazyTensor::failed(IrError::new(cause, Location::caller()));
+        }
+        self.clone()
     }
 
     /// `minimum(maximum(x, low), high)`; NaN stays.
