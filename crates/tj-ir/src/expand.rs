@@ -11,8 +11,8 @@ mod whole;
 use smallvec::SmallVec;
 use tj_tensor::{DType, Scalar};
 
-use self::elementary::function;
-use crate::elementary::Elementary;
+use self::elementary::{function, function2};
+use crate::elementary::{Elementary, Elementary2};
 use crate::op::{Op, ReduceOp};
 use crate::prim::{BinOp, CmpOp, Machine, UnOp};
 
@@ -46,6 +46,7 @@ fn apply<M: Machine>(m: &mut M, op: Op, args: &[M::V]) -> M::V {
         (Op::FloorDiv, &[a, b]) => whole::floor_divide(m, a, b),
         (Op::Remainder, &[a, b]) => whole::remainder(m, a, b),
         (Op::Fmod, &[a, b]) => m.binary(BinOp::Rem, a, b),
+        (Op::Pow, &[a, b]) if m.dtype(a).is_float() => function2(m, a, b, Elementary2::Pow),
         (Op::Pow, &[a, b]) => whole::power(m, a, b),
         (Op::Neg, &[a]) => m.unary(UnOp::Neg, a),
         (Op::Abs, &[a]) => m.unary(UnOp::Abs, a),
@@ -98,6 +99,24 @@ fn apply<M: Machine>(m: &mut M, op: Op, args: &[M::V]) -> M::V {
         (Op::Cos, &[a]) => function(m, a, Elementary::Cos),
         (Op::Sigmoid, &[a]) => function(m, a, Elementary::Sigmoid),
         (Op::Erf, &[a]) => function(m, a, Elementary::Erf),
+        (Op::Tan, &[a]) => function(m, a, Elementary::Tan),
+        (Op::Asin, &[a]) => function(m, a, Elementary::Asin),
+        (Op::Acos, &[a]) => function(m, a, Elementary::Acos),
+        (Op::Atan, &[a]) => function(m, a, Elementary::Atan),
+        (Op::Sinh, &[a]) => function(m, a, Elementary::Sinh),
+        (Op::Cosh, &[a]) => function(m, a, Elementary::Cosh),
+        (Op::Asinh, &[a]) => function(m, a, Elementary::Asinh),
+        (Op::Acosh, &[a]) => function(m, a, Elementary::Acosh),
+        (Op::Atanh, &[a]) => function(m, a, Elementary::Atanh),
+        (Op::Cbrt, &[a]) => function(m, a, Elementary::Cbrt),
+        (Op::Erfc, &[a]) => function(m, a, Elementary::Erfc),
+        (Op::Gelu, &[a]) => function(m, a, Elementary::Gelu),
+        (Op::Silu, &[a]) => function(m, a, Elementary::Silu),
+        (Op::Softplus, &[a]) => function(m, a, Elementary::Softplus),
+        (Op::LogSigmoid, &[a]) => function(m, a, Elementary::LogSigmoid),
+        (Op::Atan2, &[a, b]) => function2(m, a, b, Elementary2::Atan2),
+        (Op::Hypot, &[a, b]) => function2(m, a, b, Elementary2::Hypot),
+        (Op::Logaddexp, &[a, b]) => function2(m, a, b, Elementary2::Logaddexp),
         (Op::Maximum, &[a, b]) => combine(m, BinOp::Max, a, b),
         (Op::Minimum, &[a, b]) => combine(m, BinOp::Min, a, b),
         (Op::Fmax, &[a, b]) => ignoring_nan(m, BinOp::Max, a, b),

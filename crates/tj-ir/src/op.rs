@@ -99,6 +99,42 @@ pub enum Op {
     Sigmoid,
     /// The error function.
     Erf,
+    /// Tangent of an angle in radians.
+    Tan,
+    /// Inverse sine; NaN outside -1..=1.
+    Asin,
+    /// Inverse cosine; NaN outside -1..=1.
+    Acos,
+    /// Inverse tangent.
+    Atan,
+    /// Angle of the point (second, first) in radians, between minus pi and pi.
+    Atan2,
+    /// Hyperbolic sine.
+    Sinh,
+    /// Hyperbolic cosine.
+    Cosh,
+    /// Inverse hyperbolic sine.
+    Asinh,
+    /// Inverse hyperbolic cosine; NaN below 1.
+    Acosh,
+    /// Inverse hyperbolic tangent.
+    Atanh,
+    /// Cube root.
+    Cbrt,
+    /// `sqrt(x^2 + y^2)` without overflow.
+    Hypot,
+    /// `log(exp(x) + exp(y))` without overflow.
+    Logaddexp,
+    /// `1 - erf(x)`, accurate where that is small.
+    Erfc,
+    /// `x` times the probability that a normal variate is less, by the error function.
+    Gelu,
+    /// `x sigmoid(x)`.
+    Silu,
+    /// `log(1 + exp(x))` without overflow.
+    Softplus,
+    /// `log(sigmoid(x))`.
+    LogSigmoid,
     /// Greater of two; NaN if either is.
     Maximum,
     /// Lesser of two; NaN if either is.

@@ -2,13 +2,19 @@
 
 use tj_tensor::{DType, Scalar};
 
-use crate::elementary::{Arith, Elementary, Width};
+use crate::elementary::{Arith, Elementary, Elementary2, Width};
 use crate::prim::{BinOp, CmpOp, Machine, UnOp};
 
 /// A function of one argument, an f32 or f64.
 pub(super) fn function<M: Machine>(m: &mut M, a: M::V, function: Elementary) -> M::V {
     let mut on = OnMachine::new(m, a, function.name());
     function.emit(&mut on, a)
+}
+
+/// A function of two arguments, both f32 or both f64.
+pub(super) fn function2<M: Machine>(m: &mut M, a: M::V, b: M::V, function: Elementary2) -> M::V {
+    let mut on = OnMachine::new(m, a, function.name());
+    function.emit(&mut on, a, b)
 }
 
 /// Elementary functions on a [`Machine`]: one float width at a time.

@@ -133,6 +133,36 @@ unary! {
     sigmoid => Sigmoid,
     /// The error function; integers go to f64.
     erf => Erf,
+    /// Tangent of an angle in radians; integers go to f64.
+    tan => Tan,
+    /// Inverse sine; NaN outside -1..=1; integers go to f64.
+    asin => Asin,
+    /// Inverse cosine; NaN outside -1..=1; integers go to f64.
+    acos => Acos,
+    /// Inverse tangent; integers go to f64.
+    atan => Atan,
+    /// Hyperbolic sine; integers go to f64.
+    sinh => Sinh,
+    /// Hyperbolic cosine; integers go to f64.
+    cosh => Cosh,
+    /// Inverse hyperbolic sine; integers go to f64.
+    asinh => Asinh,
+    /// Inverse hyperbolic cosine; NaN below 1; integers go to f64.
+    acosh => Acosh,
+    /// Inverse hyperbolic tangent; integers go to f64.
+    atanh => Atanh,
+    /// Cube root; integers go to f64.
+    cbrt => Cbrt,
+    /// `1 - erf(x)`, accurate where that is small; integers go to f64.
+    erfc => Erfc,
+    /// `x` times the probability that a normal variate is less, by the error function; integers go to f64.
+    gelu => Gelu,
+    /// `x sigmoid(x)`; integers go to f64.
+    silu => Silu,
+    /// `log(1 + exp(x))` without overflow; integers go to f64.
+    softplus => Softplus,
+    /// `log(sigmoid(x))`; integers go to f64.
+    log_sigmoid => LogSigmoid,
 }
 
 macro_rules! binary {
@@ -178,6 +208,12 @@ binary! {
     copysign => Copysign,
     /// The neighbour of this in the direction of the other; integers go to f64.
     nextafter => Nextafter,
+    /// The angle in radians of the point whose ordinate is this and whose abscissa is the other; integers go to f64.
+    atan2 => Atan2,
+    /// `sqrt(x^2 + y^2)` without overflow; integers go to f64.
+    hypot => Hypot,
+    /// `log(exp(x) + exp(y))` without overflow; integers go to f64.
+    logaddexp => Logaddexp,
     /// Whether both are true, that is not zero.
     logical_and => LogicalAnd,
     /// Whether any is true, that is not zero.
@@ -201,6 +237,22 @@ impl LazyTensor {
     #[track_caller]
     pub fn cast(&self, to: DType) -> LazyTensor {
         map(Op::Cast(to), [self.into()], Location::caller())
+    }
+
+    /// This to a power. Integers wrap; to a negative power they are 0, but for 1 and -1. Floats have the special values
+    /// of C. A host number 2 squares.
+    #[track_caller]
+    pub fn pow(&self, exponent: impl Into<Operand>) -> LazyTensor {
+        let (exponent, location) = (exponent.into(), Location::caller());
+        let two = match exponent {
+            Operand::Int(n) => n == 2,
+            Operand::Float(x) => x == 2.0 && self.dtype().is_float(),
+            Operand::Tensor(_) | Operand::Bool(_) => false,
+        };
+        match two {
+            true => map(Op::Square, [self.into()], location),
+            false => map(Op::Pow, [self.into(), exponent], location),
+        }
     }
 
     /// `+x`: the tensor itself; not defined on `bool`.
