@@ -94,6 +94,36 @@ impl Helpers {
         })
     }
 
+    /// `Rem`: long division of significands, eleven bits at a time, without a math library. An f32 and its remainder
+    /// are f64s.
+    pub(crate) fn remainder(&mut self, dtype: DType) -> String {
+        if dtype == DType::F32 {
+            let wide = self.remainder(DType::F64);
+            return self.define("tj_rem_f32".to_owned(), |name| {
+                format!("f32 {name}(f32 x, f32 y) {{\n  return (f32){wide}(x, y);\n}}")
+            });
+        }
+        let (to, from) = (self.bits(DType::F64, DType::U64), self.bits(DType::U64, DType::F64));
+        self.define("tj_rem_f64".to_owned(), |name| {
+            format!(
+                "f64 {name}(f64 x, f64 y) {{\n  \
+                   const u64 infinity = (u64)0x7ff << 52, one = (u64)1 << 52;\n  \
+                   const u64 p = {to}(x) & ~((u64)1 << 63), q = {to}(y) & ~((u64)1 << 63);\n  \
+                   if (q == 0 || p >= infinity || q > infinity) return __builtin_nan(\"\");\n  \
+                   if (p < q) return x;\n  \
+                   const u64 e = p >= one ? p >> 52 : 1, f = q >= one ? q >> 52 : 1;\n  \
+                   const u64 n = (q & (one - 1)) | (q >= one ? one : 0);\n  \
+                   u64 m = ((p & (one - 1)) | (p >= one ? one : 0)) % n;\n  \
+                   for (u64 left = e - f; left != 0;) {{\n    \
+                     const u64 step = left < 11 ? left : 11;\n    \
+                     m = (m << step) % n;\n    \
+                     left -= step;\n  \
+                   }}\n  \
+                   return __builtin_copysign((f64)m * {from}((u64)971 << 52) * {from}(f << 52), x);\n}}"
+            )
+        })
+    }
+
     /// Shifts by any count.
     pub(crate) fn shift(&mut self, op: BinOp, dtype: DType) -> String {
         let (t, u, width) = (c(dtype), unsigned(dtype), 8 * dtype.size());

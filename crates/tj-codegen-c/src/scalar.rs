@@ -49,6 +49,7 @@ pub(crate) fn binary(h: &mut Helpers, op: BinOp, dtype: DType, a: &str, b: &str)
         BinOp::Mul if float || int => infix("*"),
         BinOp::Div if float => infix("/"),
         BinOp::FloorDiv | BinOp::Mod if int => format!("{}({a}, {b})", h.division(op, dtype)),
+        BinOp::Rem if float => format!("{}({a}, {b})", h.remainder(dtype)),
         BinOp::Max | BinOp::Min if float => format!("{}({a}, {b})", h.extremum(op, dtype)),
         BinOp::Max if int => format!("{a} > {b} ? {a} : {b}"),
         BinOp::Min if int => format!("{a} < {b} ? {a} : {b}"),
@@ -63,6 +64,7 @@ pub(crate) fn binary(h: &mut Helpers, op: BinOp, dtype: DType, a: &str, b: &str)
         | BinOp::Div
         | BinOp::FloorDiv
         | BinOp::Mod
+        | BinOp::Rem
         | BinOp::Max
         | BinOp::Min
         | BinOp::And

@@ -21,6 +21,7 @@ mod jit;
 mod memory;
 mod module;
 mod plan;
+mod remainder;
 mod scalar;
 mod target;
 mod turn;

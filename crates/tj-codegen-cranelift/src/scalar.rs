@@ -65,6 +65,7 @@ pub(crate) fn binary(
         }
         BinOp::FloorDiv => floor_div(b, dtype, x, y, known),
         BinOp::Mod => modulo(b, dtype, x, y, known),
+        BinOp::Rem => crate::remainder::remainder(b, dtype, x, y),
         BinOp::Max | BinOp::Min if float => extremum(b, op, dtype, x, y, known),
         BinOp::Max if dtype.is_signed() => b.ins().smax(x, y),
         BinOp::Max => b.ins().umax(x, y),

@@ -161,7 +161,8 @@ impl Emitter<'_> {
             }
             VarHome::Scalar(_) => unreachable!("{var} is a lane variable"),
         }
-        let vectorises = !matches!(op, BinOp::FloorDiv | BinOp::Mod | BinOp::Shl | BinOp::Sar | BinOp::Shr);
+        let vectorises =
+            !matches!(op, BinOp::FloorDiv | BinOp::Mod | BinOp::Rem | BinOp::Shl | BinOp::Sar | BinOp::Shr);
         while vectorises && vectors.len() > 1 {
             let upper: Vectors = vectors.drain(vectors.len() / 2..).collect();
             vectors =

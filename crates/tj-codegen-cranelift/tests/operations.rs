@@ -46,7 +46,16 @@ fn binary() {
 #[test]
 fn binary_with_a_constant() {
     for dtype in types().filter(|d| !d.is_bool()) {
-        let ops = [BinOp::FloorDiv, BinOp::Mod, BinOp::Shl, BinOp::Sar, BinOp::Shr, BinOp::Max, BinOp::Min];
+        let ops = [
+            BinOp::FloorDiv,
+            BinOp::Mod,
+            BinOp::Rem,
+            BinOp::Shl,
+            BinOp::Sar,
+            BinOp::Shr,
+            BinOp::Max,
+            BinOp::Min,
+        ];
         let ops = ops.into_iter().filter(|&op| arith::binary(op, dtype).is_some());
         let constants = special(dtype);
         let both = ops.flat_map(|op| constants.iter().map(move |&c| (op, c)));

@@ -71,7 +71,7 @@ pub enum Cause {
         dtypes: Vec<DType>,
     },
     /// A dtype that tensors may have, but that the operator cannot work in yet.
-    #[error("{op} on {dtype} is not supported{}", if .dtype.is_complex() { "" } else { "; cast it to f32 first" })]
+    #[error("{op} on {dtype} is not supported")]
     Unsupported {
         /// Operator.
         op: &'static str,

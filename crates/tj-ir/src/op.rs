@@ -31,10 +31,14 @@ pub enum Op {
     Mul,
     /// True quotient; of integers in f64.
     Div,
-    /// Quotient rounded down.
+    /// Quotient rounded down. Of integers by zero 0.
     FloorDiv,
-    /// Remainder with the sign of the divisor.
+    /// Remainder with the sign of the divisor. Of integers by zero 0.
     Remainder,
+    /// Remainder with the sign of the dividend, exact.
+    Fmod,
+    /// The first to the power of the second. Integers wrap; to a negative power they are 0, but for 1 and -1.
+    Pow,
     /// Sign flipped.
     Neg,
     /// Absolute value.
@@ -43,6 +47,32 @@ pub enum Op {
     Relu,
     /// `x > 0`.
     Positive,
+    /// 1, 0 or -1, by the sign; NaN stays, and zeros give +0.
+    Sign,
+    /// `x * x`.
+    Square,
+    /// `1 / x`.
+    Reciprocal,
+    /// Least integer not below.
+    Ceil,
+    /// Greatest integer not above.
+    Floor,
+    /// The integer part.
+    Trunc,
+    /// Nearest integer, the even one of two.
+    Round,
+    /// Whether NaN.
+    IsNan,
+    /// Whether an infinity.
+    IsInf,
+    /// Whether neither NaN nor an infinity.
+    IsFinite,
+    /// Whether the sign bit is set; for integers whether negative.
+    Signbit,
+    /// The first with the sign of the second.
+    Copysign,
+    /// The neighbour of the first in the direction of the second.
+    Nextafter,
     /// Square root.
     Sqrt,
     /// Natural exponential.
@@ -69,6 +99,42 @@ pub enum Op {
     Sigmoid,
     /// The error function.
     Erf,
+    /// Tangent of an angle in radians.
+    Tan,
+    /// Inverse sine; NaN outside -1..=1.
+    Asin,
+    /// Inverse cosine; NaN outside -1..=1.
+    Acos,
+    /// Inverse tangent.
+    Atan,
+    /// Angle of the point (second, first) in radians, between minus pi and pi.
+    Atan2,
+    /// Hyperbolic sine.
+    Sinh,
+    /// Hyperbolic cosine.
+    Cosh,
+    /// Inverse hyperbolic sine.
+    Asinh,
+    /// Inverse hyperbolic cosine; NaN below 1.
+    Acosh,
+    /// Inverse hyperbolic tangent.
+    Atanh,
+    /// Cube root.
+    Cbrt,
+    /// `sqrt(x^2 + y^2)` without overflow.
+    Hypot,
+    /// `log(exp(x) + exp(y))` without overflow.
+    Logaddexp,
+    /// `1 - erf(x)`, accurate where that is small.
+    Erfc,
+    /// `x` times the probability that a normal variate is less, by the error function.
+    Gelu,
+    /// `x sigmoid(x)`.
+    Silu,
+    /// `log(1 + exp(x))` without overflow.
+    Softplus,
+    /// `log(sigmoid(x))`.
+    LogSigmoid,
     /// Greater of two; NaN if either is.
     Maximum,
     /// Lesser of two; NaN if either is.
@@ -89,6 +155,18 @@ pub enum Op {
     Greater,
     /// Greater or equal.
     GreaterEqual,
+    /// Whether both are true, that is not zero.
+    LogicalAnd,
+    /// Whether any is true, that is not zero.
+    LogicalOr,
+    /// Whether exactly one is true, that is not zero.
+    LogicalXor,
+    /// Whether zero.
+    LogicalNot,
+    /// Shift left; counts outside the width give 0.
+    ShiftLeft,
+    /// Shift right, of signed integers with the sign; counts outside the width give 0 or the sign.
+    ShiftRight,
     /// Logical or bitwise and.
     And,
     /// Logical or bitwise or.
@@ -160,15 +238,15 @@ impl Op {
     }
 
     /// Dtype in which arguments of these dtypes are combined, and dtype of the result; `None` if undefined, or if there
-    /// is no arithmetic on that dtype: f16 and bf16 are only moved, chosen and converted, and complex numbers are
-    /// passed through. For `where` the first argument is left out of the promotion.
+    /// is no arithmetic on that dtype: complex numbers are passed through. For `where` the first argument is left out
+    /// of the promotion.
     ///
     /// ```
     /// use tj_ir::Op;
     /// use tj_tensor::DType;
     /// assert_eq!(Op::Div.dtypes(&[DType::I8, DType::I8]), Some((DType::F64, DType::F64)));
     /// assert_eq!(Op::Add.dtypes(&[DType::F16, DType::F32]), Some((DType::F32, DType::F32)));
-    /// assert_eq!(Op::Add.dtypes(&[DType::F16, DType::F16]), None);
+    /// assert_eq!(Op::Add.dtypes(&[DType::F16, DType::F16]), Some((DType::F16, DType::F16)));
     /// ```
     pub fn dtypes(self, args: &[DType]) -> Option<(DType, DType)> {
         use DTypeRule::{Bits, Choice, Float, Integer, Number, Predicate, Same, To};
@@ -200,10 +278,11 @@ impl Op {
     }
 }
 
-/// Whether values of a dtype can be computed with, and not only be moved and converted.
+/// Whether values of a dtype can be computed with, and not only be moved. With f16 and bf16 that is in f32, rounded
+/// after each operator.
 pub(crate) fn has_arithmetic(dtype: DType) -> bool {
     match dtype {
-        DType::F16 | DType::BF16 | DType::C64 | DType::C128 => false,
+        DType::C64 | DType::C128 => false,
         DType::Bool
         | DType::I8
         | DType::I16
@@ -213,6 +292,8 @@ pub(crate) fn has_arithmetic(dtype: DType) -> bool {
         | DType::U16
         | DType::U32
         | DType::U64
+        | DType::F16
+        | DType::BF16
         | DType::F32
         | DType::F64 => true,
     }

@@ -35,6 +35,8 @@ pub enum BinOp {
     FloorDiv,
     /// Remainder with the sign of the divisor; integers only. By zero 0.
     Mod,
+    /// Remainder with the sign of the dividend, exact; floats only. NaN by zero and of infinities.
+    Rem,
     /// Greater; NaN if either is NaN, and -0 < +0.
     Max,
     /// Lesser; NaN if either is NaN, and -0 < +0.
@@ -88,8 +90,8 @@ macro_rules! words {
 }
 
 words!(UnOp, 5: Neg "neg" Abs "abs" Sqrt "sqrt" Floor "floor" Not "not");
-words!(BinOp, 14: Add "add" Sub "sub" Mul "mul" Div "div" FloorDiv "floordiv" Mod "mod" Max "max" Min "min"
-    And "and" Or "or" Xor "xor" Shl "shl" Sar "sar" Shr "shr");
+words!(BinOp, 15: Add "add" Sub "sub" Mul "mul" Div "div" FloorDiv "floordiv" Mod "mod" Rem "rem" Max "max"
+    Min "min" And "and" Or "or" Xor "xor" Shl "shl" Sar "sar" Shr "shr");
 words!(CmpOp, 6: Eq "eq" Ne "ne" Lt "lt" Le "le" Gt "gt" Ge "ge");
 
 /// Something that can carry out primitive operations: on numbers, or by writing code.
@@ -244,7 +246,7 @@ pub fn eval_binary(op: BinOp, a: Scalar, b: Scalar) -> Scalar {
                     }
                 }
                 BinOp::Sar => x >> if in_width { y } else { (<$t>::BITS - 1) as $t },
-                BinOp::Div => mistyped(&op, &[a, b]),
+                BinOp::Div | BinOp::Rem => mistyped(&op, &[a, b]),
             })
         }};
     }
@@ -256,6 +258,7 @@ pub fn eval_binary(op: BinOp, a: Scalar, b: Scalar) -> Scalar {
                 BinOp::Sub => x - y,
                 BinOp::Mul => x * y,
                 BinOp::Div => x / y,
+                BinOp::Rem => x % y,
                 // Equal operands differ at most in the sign of zero.
                 BinOp::Max => {
                     if x.is_nan() || y.is_nan() {
@@ -291,9 +294,14 @@ pub fn eval_binary(op: BinOp, a: Scalar, b: Scalar) -> Scalar {
             BinOp::And | BinOp::Min | BinOp::Mul => x & y,
             BinOp::Or | BinOp::Max | BinOp::Add => x | y,
             BinOp::Xor => x ^ y,
-            BinOp::Sub | BinOp::Div | BinOp::FloorDiv | BinOp::Mod | BinOp::Shl | BinOp::Sar | BinOp::Shr => {
-                mistyped(&op, &[a, b])
-            }
+            BinOp::Sub
+            | BinOp::Div
+            | BinOp::FloorDiv
+            | BinOp::Mod
+            | BinOp::Rem
+            | BinOp::Shl
+            | BinOp::Sar
+            | BinOp::Shr => mistyped(&op, &[a, b]),
         }),
         (Scalar::I8(x), Scalar::I8(y)) => int!(I8, i8, u8, x, y),
         (Scalar::I16(x), Scalar::I16(y)) => int!(I16, i16, u16, x, y),

@@ -8,7 +8,8 @@ fits P/Q with a monic Q iterate the linear problem P - target * Q, weighted by t
 """
 
 import numpy as np
-from mpmath import atanh, cos, erf, erfc, exp, expm1, log, lu_solve, matrix, mp, mpf, nint, pi, sin, sqrt, tanh
+from mpmath import asin, atan, atanh, cbrt, cos, cosh, erf, erfc, exp, expm1, log, lu_solve, matrix, mp, mpf, nint, pi
+from mpmath import sin, sinh, sqrt, tanh
 
 mp.prec = 200
 TINY = mpf(10) ** -12
@@ -122,6 +123,28 @@ c_cos = near_zero(lambda z: (cos(sqrt(z)) - 1 + z / 2) / z**2, mpf(1) / 24)
 for typ, d in (("f32", 2), ("f64", 5)):
     polynomial("sin S", s_sin, lambda z: z * sqrt(z) / sin(sqrt(z)), d, TINY, z_trig, typ)
     polynomial("cos C", c_cos, lambda z: z**2 / cos(sqrt(z)), d, TINY, z_trig, typ)
+s_atan = near_zero(lambda z: (atan(sqrt(z)) / sqrt(z) - 1) / z, mpf(-1) / 3)
+for typ, d in (("f32", 4), ("f64", 11)):
+    z = (sqrt(2) - 1) ** 2 * mpf("1.0001")
+    polynomial("atan", s_atan, lambda z: z * sqrt(z) / atan(sqrt(z)), d, TINY, z, typ)
+s_asin = near_zero(lambda z: (asin(sqrt(z)) / sqrt(z) - 1) / z, mpf(1) / 6)
+for typ, d in (("f32", 5), ("f64", 12)):
+    polynomial("asin", s_asin, lambda z: z * sqrt(z) / asin(sqrt(z)), d, TINY, mpf("0.2501"), typ)
+s_sinh = near_zero(lambda z: (sinh(sqrt(z)) / sqrt(z) - 1) / z, mpf(1) / 6)
+c_cosh = near_zero(lambda z: (cosh(sqrt(z)) - 1) / z, mpf(1) / 2)
+for typ, d in (("f32", 2), ("f64", 5)):
+    polynomial("sinh", s_sinh, lambda z: z * sqrt(z) / sinh(sqrt(z)), d, TINY, h**2, typ)
+    polynomial("cosh", c_cosh, lambda z: z / cosh(sqrt(z)), d, TINY, h**2, typ)
+for typ, d in (("f32", 3), ("f64", 6)):
+    polynomial("cbrt", cbrt, lambda m: 1 / cbrt(m), d, sqrt(mpf(1) / 2), sqrt(mpf(2)), typ)
+w_pow = near_zero(lambda z: (atanh(sqrt(z)) / sqrt(z) - 1 - z / 3) / z**2, mpf(1) / 5)
+for typ, d in (("f32", 3), ("f64", 7)):
+    polynomial("pow W", w_pow, lambda z: z**2, d, mpf(10) ** -9, z_log * mpf("1.0001"), typ)
+mp.prec = 300
+for typ, k, d, end in (("f32", 2, 10, mpf("10.2")), ("f64", 4, 24, mpf("27.4"))):
+    y_of = lambda t: k * (1 + t) / (1 - t)
+    g = lambda t: (1 + 2 * y_of(t)) * exp(y_of(t) ** 2) * erfc(y_of(t))
+    polynomial("erfc G", g, lambda t: 1 / g(t), d, mpf(-1), (end - k) / (end + k), typ)
 
 mp.prec = 1500
 for typ, bits, precision, n in (("f32", 12, 24, 18), ("f64", 26, 53, 47)):

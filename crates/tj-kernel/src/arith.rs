@@ -7,7 +7,7 @@
 //! | operations | types |
 //! |---|---|
 //! | `Neg Abs Add Sub Mul Max Min` | integers, f32, f64 |
-//! | `Sqrt Floor Div Fma` | f32, f64 |
+//! | `Sqrt Floor Div Rem Fma` | f32, f64 |
 //! | `FloorDiv Mod Shl Shr` | integers |
 //! | `Sar` | signed integers |
 //! | `Not And Or Xor` | bool, integers |
@@ -267,6 +267,7 @@ trait Float: Bits + PartialOrd {
     fn sub(self, o: Self) -> Self;
     fn mul(self, o: Self) -> Self;
     fn div(self, o: Self) -> Self;
+    fn rem(self, o: Self) -> Self;
 }
 
 macro_rules! float {
@@ -302,6 +303,9 @@ macro_rules! float {
             fn div(self, o: $t) -> $t {
                 self / o
             }
+            fn rem(self, o: $t) -> $t {
+                self % o
+            }
         }
     };
 }
@@ -320,6 +324,7 @@ fn bool_binary(op: BinOp) -> Option<Binary> {
         | BinOp::Div
         | BinOp::FloorDiv
         | BinOp::Mod
+        | BinOp::Rem
         | BinOp::Max
         | BinOp::Min
         | BinOp::Shl
@@ -353,7 +358,7 @@ fn int_binary<T: Int>(op: BinOp) -> Option<Binary> {
         BinOp::Shl => |a, b| T::of(a).shl(T::of(b)).bits(),
         BinOp::Shr => |a, b| T::of(a).shr(T::of(b)).bits(),
         BinOp::Sar if T::SIGNED => |a, b| T::of(a).sar(T::of(b)).bits(),
-        BinOp::Sar | BinOp::Div => return None,
+        BinOp::Sar | BinOp::Div | BinOp::Rem => return None,
     })
 }
 
@@ -373,6 +378,7 @@ fn float_binary<T: Float>(op: BinOp) -> Option<Binary> {
         BinOp::Sub => |a, b| T::of(a).sub(T::of(b)).bits(),
         BinOp::Mul => |a, b| T::of(a).mul(T::of(b)).bits(),
         BinOp::Div => |a, b| T::of(a).div(T::of(b)).bits(),
+        BinOp::Rem => |a, b| T::of(a).rem(T::of(b)).bits(),
         BinOp::Max => |a, b| greater(T::of(a), T::of(b)).bits(),
         BinOp::Min => |a, b| greater(T::of(a).flip_sign(), T::of(b).flip_sign()).flip_sign().bits(),
         BinOp::FloorDiv

@@ -68,6 +68,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
     ("squeeze", &["x", "axis"]),
     ("flip", &["x", "axis"]),
     ("clip", &["x", "min", "max"]),
+    ("positive", &["x"]),
     ("cast", &["x", "dtype"]),
     ("astype", &["x", "dtype"]),
 ];
@@ -75,8 +76,18 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
 const OPERANDS: &[&str] = &["x", "y", "z"];
 
 /// Names that users of NumPy know operators by.
-const ALIASES: &[(&str, &str)] =
-    &[("subtract", "sub"), ("multiply", "mul"), ("divide", "div"), ("negative", "neg"), ("absolute", "abs")];
+const ALIASES: &[(&str, &str)] = &[
+    ("subtract", "sub"),
+    ("multiply", "mul"),
+    ("divide", "div"),
+    ("negative", "neg"),
+    ("absolute", "abs"),
+    ("power", "pow"),
+    ("bitwise_and", "and"),
+    ("bitwise_or", "or"),
+    ("bitwise_xor", "xor"),
+    ("bitwise_invert", "not"),
+];
 
 impl Ctx<'_> {
     pub(super) fn call(
@@ -186,6 +197,7 @@ fn special(function: &str, bound: &Bound<'_>) -> Result<LazyTensor, Diagnostic> 
         }
         "squeeze" => x.squeeze(&bound.ints("axis")?),
         "flip" => bound.ints("axis")?.into_iter().fold(x, |x, axis| x.flip(axis)),
+        "positive" => x.positive(),
         "clip" => {
             let (low, low_span) = bound.need("min")?;
             let (high, high_span) = bound.need("max")?;

@@ -113,6 +113,11 @@ pub(super) fn tensor_op(op: BinaryOp) -> Option<Op> {
 
 /// Applies an operator to operands of which one is a tensor at least.
 pub(super) fn apply(op: Op, args: impl IntoIterator<Item = Operand>) -> LazyTensor {
+    let args: Vec<Operand> = args.into_iter().collect();
+    // A power to a known number may be a product.
+    if let (Op::Pow, [Operand::Tensor(x), exponent]) = (op, args.as_slice()) {
+        return x.pow(exponent.clone());
+    }
     LazyTensor::map(op, args)
 }
 

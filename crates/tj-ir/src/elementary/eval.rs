@@ -1,6 +1,6 @@
 //! Scalar evaluation: the slow, obvious meaning of every primitive operation.
 
-use super::{Arith, Elementary, Width};
+use super::{Arith, Elementary, Elementary2, Width};
 
 /// Evaluates in `f32`, one rounded operation at a time.
 #[derive(Clone, Copy, Debug, Default)]
@@ -31,6 +31,16 @@ pub fn eval_f32(function: Elementary, x: f32) -> f32 {
 /// ```
 pub fn eval_f64(function: Elementary, x: f64) -> f64 {
     function.emit(&mut Eval64, x)
+}
+
+/// `function(x, y)`, with the bits that every back end gives.
+pub fn eval2_f32(function: Elementary2, x: f32, y: f32) -> f32 {
+    function.emit(&mut Eval32, x, y)
+}
+
+/// `function(x, y)`, with the bits that every back end gives.
+pub fn eval2_f64(function: Elementary2, x: f64, y: f64) -> f64 {
+    function.emit(&mut Eval64, x, y)
 }
 
 // The two differ in their types; rustc never contracts or reorders float operations.
@@ -69,6 +79,9 @@ macro_rules! evaluate {
             }
             fn abs(&mut self, x: $float) -> $float {
                 x.abs()
+            }
+            fn sqrt(&mut self, x: $float) -> $float {
+                x.sqrt()
             }
             fn iadd(&mut self, x: $uint, y: $uint) -> $uint {
                 x.wrapping_add(y)

@@ -80,6 +80,24 @@ pub fn exp2<A: Arith>(a: &mut A, x: A::Float) -> A::Float {
     scale(a, p, k)
 }
 
+/// `2^(high + low)`, for a sum that was cut short to the range of [`exp2`], as a number near 1 and bits for [`scale`].
+pub(super) fn exp2_parts<A: Arith>(a: &mut A, high: A::Float, low: A::Float) -> (A::Float, A::Int) {
+    let magic = magic(a, 2);
+    let sum = a.add(high, low);
+    let t = a.add(sum, magic);
+    let k = a.sub(t, magic);
+    let fraction = a.sub(high, k);
+    let r = a.add(fraction, low);
+    let lost = a.sub(fraction, r);
+    let lost = a.add(lost, low);
+    let p = poly(a, r, &R32, &R64);
+    let ln2 = constant(a, std::f32::consts::LN_2, std::f64::consts::LN_2);
+    let rest = a.mul(lost, ln2);
+    let rest = mul_add(a, r, p, rest);
+    let one = a.float(1.0);
+    (a.add(one, rest), a.float_to_bits(t))
+}
+
 /// `exp(x) - 1`, accurate near zero.
 ///
 /// It is `2^k ((1 - 2^-k) + (exp(r) - 1))`. Adding `r` to the parenthesis first makes that sum exact
@@ -144,15 +162,16 @@ pub(super) fn exp_short<A: Arith>(a: &mut A, x: A::Float) -> A::Float {
 }
 
 /// `x = k ln2 + r`, with `r = high - low` rounded.
-struct Reduced<A: Arith> {
-    r: A::Float,
-    high: A::Float,
-    low: A::Float,
+pub(super) struct Reduced<A: Arith> {
+    pub(super) r: A::Float,
+    pub(super) high: A::Float,
+    pub(super) low: A::Float,
     /// Bits whose low part is `k` plus as many biases as were asked for.
-    k: A::Int,
+    pub(super) k: A::Int,
 }
 
-fn reduce<A: Arith>(a: &mut A, x: A::Float, biases: i64) -> Reduced<A> {
+/// `k` is meant for as many factors as there are biases, see [`scale`].
+pub(super) fn reduce<A: Arith>(a: &mut A, x: A::Float, biases: i64) -> Reduced<A> {
     let magic = magic(a, biases);
     let inv_ln2 = constant(a, std::f32::consts::LOG2_E, std::f64::consts::LOG2_E);
     let t = mul_add(a, x, inv_ln2, magic);
@@ -174,7 +193,7 @@ pub(super) fn ln2<A: Arith>(a: &mut A) -> (A::Float, A::Float) {
 }
 
 /// Rounds to an integer what is added to it, and holds that integer plus some biases in its low bits.
-fn magic<A: Arith>(a: &mut A, biases: i64) -> A::Float {
+pub(super) fn magic<A: Arith>(a: &mut A, biases: i64) -> A::Float {
     let offset = (biases * a.width().bias()) as f64;
     let base = match a.width() {
         Width::F32 => 12_582_912.0,
@@ -183,7 +202,8 @@ fn magic<A: Arith>(a: &mut A, biases: i64) -> A::Float {
     a.float(base + offset)
 }
 
-fn exp_of_reduced<A: Arith>(a: &mut A, r: A::Float) -> A::Float {
+/// `exp(r)` for a reduced argument.
+pub(super) fn exp_of_reduced<A: Arith>(a: &mut A, r: A::Float) -> A::Float {
     let p = poly(a, r, &P32, &P64);
     let r2 = a.mul(r, r);
     let e = mul_add(a, r2, p, r);
@@ -192,7 +212,7 @@ fn exp_of_reduced<A: Arith>(a: &mut A, r: A::Float) -> A::Float {
 }
 
 /// `p * 2^k`, from `k` and two biases in the low bits of `k`.
-fn scale<A: Arith>(a: &mut A, p: A::Float, k: A::Int) -> A::Float {
+pub(super) fn scale<A: Arith>(a: &mut A, p: A::Float, k: A::Int) -> A::Float {
     // `times_power_of_2` shifts out what `magic` left above the exponent field.
     let half = a.ushr(k, 1);
     let rest = a.isub(k, half);
@@ -201,7 +221,7 @@ fn scale<A: Arith>(a: &mut A, p: A::Float, k: A::Int) -> A::Float {
 }
 
 /// `p * 2^k` for a normal `2^k`, from `k` and one bias in the low bits of `k`.
-fn times_power_of_2<A: Arith>(a: &mut A, p: A::Float, k: A::Int) -> A::Float {
+pub(super) fn times_power_of_2<A: Arith>(a: &mut A, p: A::Float, k: A::Int) -> A::Float {
     let power = a.ishl(k, a.width().mantissa_bits());
     let power = a.bits_to_float(power);
     a.mul(p, power)

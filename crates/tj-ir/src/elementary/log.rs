@@ -95,7 +95,7 @@ pub fn log1p<A: Arith>(a: &mut A, x: A::Float) -> A::Float {
 }
 
 /// `k` and `f` for a positive finite `x`, and something for any other.
-fn split<A: Arith>(a: &mut A, x: A::Float) -> (A::Float, A::Float) {
+pub(super) fn split<A: Arith>(a: &mut A, x: A::Float) -> (A::Float, A::Float) {
     let bits = a.width().mantissa_bits();
     let least_normal = constant(a, f32::MIN_POSITIVE, f64::MIN_POSITIVE);
     let subnormal = a.lt(x, least_normal);

@@ -1,4 +1,4 @@
-//! `sin` and `cos`, accurate for every finite argument.
+//! `sin`, `cos` and `tan`, accurate for every finite argument.
 //!
 //! **Problem.** `|x| = q pi/2 + r` needs `q` modulo 4 and `r` to full relative accuracy, although `x`
 //! may be 2^1023 and `r` 2^-60. The usual fast path for small `x` with a slow path for large `x` is a
@@ -99,6 +99,26 @@ pub fn cos<A: Arith>(a: &mut A, x: A::Float) -> A::Float {
     let one = a.int(1);
     let quadrant = a.iadd(angle.quadrant, one);
     flip_if_second_bit(a, y, quadrant)
+}
+
+/// The tangent of an angle in radians; NaN for infinities.
+pub fn tan<A: Arith>(a: &mut A, x: A::Float) -> A::Float {
+    let angle = reduce(a, x);
+    let (sine, cosine) = approximate(a, &angle);
+    let odd = is_odd(a, angle.quadrant);
+    let numerator = a.select(odd, cosine, sine);
+    let denominator = a.select(odd, sine, cosine);
+    let y = a.div(numerator, denominator);
+    // The sign is that of the argument, and the other one in odd quadrants.
+    let bits = a.width().bits();
+    let mask = a.int(a.width().sign_bit());
+    let sign = a.float_to_bits(x);
+    let sign = a.iand(sign, mask);
+    let parity = a.ishl(angle.quadrant, bits - 1);
+    let y = a.float_to_bits(y);
+    let y = a.iadd(y, sign);
+    let y = a.iadd(y, parity);
+    a.bits_to_float(y)
 }
 
 /// `|x| = quadrant pi/2 + high + low`.

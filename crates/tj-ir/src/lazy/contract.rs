@@ -3,13 +3,15 @@
 use std::panic::Location;
 
 use super::elementwise::{attach, broadcast, map, require_equal};
+use super::reduce::accumulated;
 use super::{Kind, LazyTensor, Shape};
 use crate::error::{Cause, IrError};
 use crate::op::Op;
 
 impl LazyTensor {
     /// Matrix product of the last two axes; leading axes broadcast. A vector on the left is a row, on the right
-    /// a column, and that axis is dropped. Integers keep their promoted dtype and wrap.
+    /// a column, and that axis is dropped. Integers keep their promoted dtype and wrap; f16 and bf16 are multiplied
+    /// and added up in f32, and the result is rounded once.
     ///
     /// ```
     /// use tj_ir::{input, Dim};
@@ -47,8 +49,9 @@ pub(super) fn try_matmul(
     }
     let dtypes = [a.dtype(), b.dtype()];
     let (dtype, _) = Op::Mul.dtypes(&dtypes).ok_or_else(|| fail(Cause::dtypes(op, Op::Mul, &dtypes)))?;
-    let a = map(Op::Cast(dtype), [a.into()], location);
-    let b = map(Op::Cast(dtype), [b.into()], location);
+    let work = accumulated(dtype);
+    let a = map(Op::Cast(work), [a.into()], location);
+    let b = map(Op::Cast(work), [b.into()], location);
     let (sa, sb) = (a.shape(), b.shape());
     let mut guards = Vec::new();
     let contracted = (&sa[a.rank() - 1], &sb[b.rank().saturating_sub(2)]);
@@ -61,7 +64,7 @@ pub(super) fn try_matmul(
     if b.rank() > 1 {
         shape.push(sb[b.rank() - 1].clone());
     }
-    let mut tensor = LazyTensor::node(Kind::Matmul { args: [a, b] }, shape, dtype, location);
+    let mut tensor = LazyTensor::node(Kind::Matmul { args: [a, b] }, shape, work, location);
     attach(&mut tensor, guards);
-    Ok(tensor)
+    Ok(map(Op::Cast(dtype), [tensor.into()], location))
 }

@@ -78,7 +78,33 @@ unary! {
     /// `max(x, 0)`; NaN stays, -0 becomes +0.
     relu => Relu,
     /// `x > 0`.
-    positive => Positive,
+    is_positive => Positive,
+    /// 1, 0 or -1, by the sign; NaN stays, and zeros give +0.
+    sign => Sign,
+    /// `x * x`.
+    square => Square,
+    /// `1 / x`; integers go to f64.
+    reciprocal => Reciprocal,
+    /// Least integer not below.
+    ceil => Ceil,
+    /// Greatest integer not above.
+    floor => Floor,
+    /// The integer part.
+    trunc => Trunc,
+    /// Nearest integer, the even one of two.
+    round => Round,
+    /// Whether NaN.
+    isnan => IsNan,
+    /// Whether an infinity.
+    isinf => IsInf,
+    /// Whether neither NaN nor an infinity.
+    isfinite => IsFinite,
+    /// Whether the sign bit is set; for integers whether negative.
+    signbit => Signbit,
+    /// Whether zero; NaN is not.
+    logical_not => LogicalNot,
+    /// Every bit of an integer, or a truth value, the other way round.
+    bitwise_invert => Not,
     /// Absolute value.
     abs => Abs,
     /// Square root; integers go to f64.
@@ -107,6 +133,36 @@ unary! {
     sigmoid => Sigmoid,
     /// The error function; integers go to f64.
     erf => Erf,
+    /// Tangent of an angle in radians; integers go to f64.
+    tan => Tan,
+    /// Inverse sine; NaN outside -1..=1; integers go to f64.
+    asin => Asin,
+    /// Inverse cosine; NaN outside -1..=1; integers go to f64.
+    acos => Acos,
+    /// Inverse tangent; integers go to f64.
+    atan => Atan,
+    /// Hyperbolic sine; integers go to f64.
+    sinh => Sinh,
+    /// Hyperbolic cosine; integers go to f64.
+    cosh => Cosh,
+    /// Inverse hyperbolic sine; integers go to f64.
+    asinh => Asinh,
+    /// Inverse hyperbolic cosine; NaN below 1; integers go to f64.
+    acosh => Acosh,
+    /// Inverse hyperbolic tangent; integers go to f64.
+    atanh => Atanh,
+    /// Cube root; integers go to f64.
+    cbrt => Cbrt,
+    /// `1 - erf(x)`, accurate where that is small; integers go to f64.
+    erfc => Erfc,
+    /// `x` times the probability that a normal variate is less, by the error function; integers go to f64.
+    gelu => Gelu,
+    /// `x sigmoid(x)`; integers go to f64.
+    silu => Silu,
+    /// `log(1 + exp(x))` without overflow; integers go to f64.
+    softplus => Softplus,
+    /// `log(sigmoid(x))`; integers go to f64.
+    log_sigmoid => LogSigmoid,
 }
 
 macro_rules! binary {
@@ -142,8 +198,38 @@ binary! {
     greater => Greater,
     /// Whether greater or equal.
     greater_equal => GreaterEqual,
-    /// Quotient of integers rounded down; by zero 0.
+    /// Quotient rounded down. Of integers by zero 0, and `MIN // -1` wraps.
     floor_divide => FloorDiv,
+    /// Remainder with the sign of the divisor. Of integers by zero 0.
+    remainder => Remainder,
+    /// Remainder with the sign of the dividend, exact; integers go to f64.
+    fmod => Fmod,
+    /// The size of this with the sign of the other; integers go to f64.
+    copysign => Copysign,
+    /// The neighbour of this in the direction of the other; integers go to f64.
+    nextafter => Nextafter,
+    /// The angle in radians of the point whose ordinate is this and whose abscissa is the other; integers go to f64.
+    atan2 => Atan2,
+    /// `sqrt(x^2 + y^2)` without overflow; integers go to f64.
+    hypot => Hypot,
+    /// `log(exp(x) + exp(y))` without overflow; integers go to f64.
+    logaddexp => Logaddexp,
+    /// Whether both are true, that is not zero.
+    logical_and => LogicalAnd,
+    /// Whether any is true, that is not zero.
+    logical_or => LogicalOr,
+    /// Whether exactly one is true, that is not zero.
+    logical_xor => LogicalXor,
+    /// Bits that are set in both.
+    bitwise_and => And,
+    /// Bits that are set in any.
+    bitwise_or => Or,
+    /// Bits that are set in exactly one.
+    bitwise_xor => Xor,
+    /// Shift left; counts outside the width give 0.
+    bitwise_left_shift => ShiftLeft,
+    /// Shift right, of signed integers with the sign; counts outside the width give 0 or the sign.
+    bitwise_right_shift => ShiftRight,
 }
 
 impl LazyTensor {
@@ -151,6 +237,32 @@ impl LazyTensor {
     #[track_caller]
     pub fn cast(&self, to: DType) -> LazyTensor {
         map(Op::Cast(to), [self.into()], Location::caller())
+    }
+
+    /// This to a power. Integers wrap; to a negative power they are 0, but for 1 and -1. Floats have the special values
+    /// of C. A host number 2 squares.
+    #[track_caller]
+    pub fn pow(&self, exponent: impl Into<Operand>) -> LazyTensor {
+        let (exponent, location) = (exponent.into(), Location::caller());
+        let two = match exponent {
+            Operand::Int(n) => n == 2,
+            Operand::Float(x) => x == 2.0 && self.dtype().is_float(),
+            Operand::Tensor(_) | Operand::Bool(_) => false,
+        };
+        match two {
+            true => map(Op::Square, [self.into()], location),
+            false => map(Op::Pow, [self.into(), exponent], location),
+        }
+    }
+
+    /// `+x`: the tensor itself; not defined on `bool`.
+    #[track_caller]
+    pub fn positive(&self) -> LazyTensor {
+        if self.check().is_ok() && self.dtype().is_bool() {
+            let cause = Cause::DTypes { op: "positive", dtypes: vec![DType::Bool] };
+            return LazyTensor::failed(IrError::new(cause, Location::caller()));
+        }
+        self.clone()
     }
 
     /// `minimum(maximum(x, low), high)`; NaN stays.

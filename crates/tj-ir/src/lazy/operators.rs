@@ -1,4 +1,4 @@
-//! `+ - * / % & | ^ - !` on lazy tensors and host numbers.
+//! `+ - * / % & | ^ << >> - !` on lazy tensors and host numbers.
 //!
 //! On the right of an operator stands anything that is an [`Operand`]. On the left, a host number is `i64`, `f64` or
 //! `bool` and nothing else: with one integer and one float type to choose from, the type of a literal follows, and
@@ -62,6 +62,8 @@ binary! {
     BitAnd bitand And for i64 bool,
     BitOr bitor Or for i64 bool,
     BitXor bitxor Xor for i64 bool,
+    Shl shl ShiftLeft for i64,
+    Shr shr ShiftRight for i64,
 }
 
 macro_rules! unary {

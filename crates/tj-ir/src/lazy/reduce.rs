@@ -2,7 +2,7 @@
 //!
 //! A reduction over several axes is, by definition, one over the last of them, then over the one before it, and
 //! so on: `x.sum(())` of a matrix has the bits of `x.sum(1).sum(0)`. So one axis a node is all that later
-//! layers see.
+//! layers see. f16 and bf16 are reduced in f32, over all axes, and the result is rounded once.
 
 use std::panic::Location;
 
@@ -136,16 +136,23 @@ impl LazyTensor {
         let Some((_, dtype)) = Op::Div.dtypes(&dtypes) else {
             return LazyTensor::failed(IrError::new(Cause::dtypes("mean", Op::Div, &dtypes), location));
         };
-        let floats = map(Op::Cast(dtype), [self.into()], location);
+        let work = accumulated(dtype);
+        let floats = map(Op::Cast(work), [self.into()], location);
         let total = reduce(ReduceOp::Sum, &floats, &axes, location);
         let count = match resolve("mean", self.rank(), &axes) {
             Ok(list) => list.iter().fold(Dim::from(1), |n, &a| n * self.shape()[a].clone()),
             Err(cause) => return LazyTensor::failed(IrError::new(cause, location)),
         };
         let count = LazyTensor::node(Kind::Size(count), Shape::new(), DType::I64, location);
-        let count = map(Op::Cast(dtype), [count.into()], location);
-        map(Op::Div, [total.into(), count.into()], location)
+        let count = map(Op::Cast(work), [count.into()], location);
+        let mean = map(Op::Div, [total.into(), count.into()], location);
+        map(Op::Cast(dtype), [mean.into()], location)
     }
+}
+
+/// The dtype in which sums and products of this dtype are carried on: f32 for the halves.
+pub(super) fn accumulated(dtype: DType) -> DType {
+    if matches!(dtype, DType::F16 | DType::BF16) { DType::F32 } else { dtype }
 }
 
 /// Axes as positions, ascending.
@@ -209,6 +216,8 @@ fn try_reduce(
     if op.op().dtypes(&[dtype]).is_none() {
         return Err(fail(Cause::dtypes(name, op.op(), &[dtype])));
     }
+    let given = dtype;
+    let dtype = accumulated(dtype);
     let mut tensor = map(Op::Cast(dtype), [arg.into()], location);
     for &axis in list.iter().rev() {
         let extent = tensor.shape()[axis].clone();
@@ -229,5 +238,6 @@ fn try_reduce(
         tensor = LazyTensor::node(Kind::Reduce { op, arg: tensor, axis }, shape, dtype, location);
         attach(&mut tensor, guards);
     }
+    let tensor = map(Op::Cast(given), [tensor.into()], location);
     Ok(if axes.keepdims && !list.is_empty() { insert_axes(&tensor, &list, location) } else { tensor })
 }

@@ -60,8 +60,13 @@ impl ReduceOp {
         }
     }
 
-    /// Dtype of the result, in which elements are combined: sums and products of `bool` and narrow integers widen.
-    /// Whether there is arithmetic on it is for [`Op::dtypes`] of [`ReduceOp::op`] to say.
+    /// Whether partial results may have this dtype: halves are combined in f32, so that a result is rounded once.
+    pub fn combines(self, dtype: DType) -> bool {
+        !matches!(dtype, DType::F16 | DType::BF16) && self.op().dtypes(&[dtype]).is_some()
+    }
+
+    /// Dtype of the result: sums and products of `bool` and narrow integers widen.
+    /// Elements are combined in it, but for f16 and bf16. Whether there is arithmetic on it is for [`Op::dtypes`] of [`ReduceOp::op`] to say.
     pub fn dtype(self, arg: DType) -> DType {
         match self {
             ReduceOp::Max | ReduceOp::Min => arg,

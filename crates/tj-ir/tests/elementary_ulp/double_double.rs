@@ -13,6 +13,7 @@ pub struct Dd {
 
 pub const LN_2: Dd = Dd { hi: std::f64::consts::LN_2, lo: 2.3190468138462996e-17 };
 pub const LN_10: Dd = Dd { hi: std::f64::consts::LN_10, lo: -2.1707562233822494e-16 };
+pub const ROOT_HALF: Dd = Dd { hi: std::f64::consts::FRAC_1_SQRT_2, lo: -4.833646656726457e-17 };
 pub const TWO_OVER_ROOT_PI: Dd = Dd { hi: std::f64::consts::FRAC_2_SQRT_PI, lo: 1.533545961316588e-17 };
 
 fn two_sum(a: f64, b: f64) -> Dd {
@@ -132,8 +133,7 @@ pub fn log(x: Dd) -> Dd {
 }
 
 /// `erf(x)` for `|x| < 6.5`, by the series with positive terms.
-pub fn erf(x: f64) -> Dd {
-    let x = Dd::from(x);
+pub fn erf(x: Dd) -> Dd {
     let z = x * x;
     let mut term = x;
     let mut sum = x;
@@ -227,4 +227,122 @@ pub fn sin(x: f64, quarter_turns: u64) -> Dd {
     }
     let y = if first == 1 { sum * r } else { sum };
     if negate != (turns % 4 >= 2) { -y } else { y }
+}
+
+/// `sqrt(x)` for a normal `x`, or 0.
+pub fn sqrt(x: Dd) -> Dd {
+    let y = x.hi.sqrt();
+    if y == 0.0 { x } else { Dd::from(y) + (x - Dd::from(y) * y.into()) / (2.0 * y).into() }
+}
+
+/// `cbrt(x)` by one Newton step.
+pub fn cbrt(x: f64) -> Dd {
+    let y = Dd::from(x.cbrt());
+    y + (Dd::from(x) - y * y * y) / (y * y * 3.0.into())
+}
+
+/// Sine and cosine of a small or moderate number.
+fn sin_cos(x: f64) -> (Dd, Dd) {
+    if x.abs() < 1e-100 { (x.into(), 1.0.into()) } else { (sin(x, 0), sin(x, 1)) }
+}
+
+/// The angle of the point (`x`, `y`) by one Newton step.
+pub fn atan2(y: f64, x: f64) -> Dd {
+    let most = x.abs().max(y.abs());
+    let angle = y.atan2(x);
+    if angle.abs() < 1e-100 {
+        return Dd::from(y) / x.into();
+    }
+    let e = (most.to_bits() >> 52) as i32 - 1023;
+    let scaled = |v: f64| Dd::from(v * 2.0_f64.powi(-e / 2) * 2.0_f64.powi(e / 2 - e));
+    let (y, x) = (scaled(y), scaled(x));
+    let (sine, cosine) = sin_cos(angle);
+    Dd::from(angle) + (y * cosine - x * sine) / (x * cosine + y * sine)
+}
+
+/// `asin(x)` away from 1 and -1.
+pub fn asin(x: Dd) -> Dd {
+    if x.hi.abs() > 0.7 {
+        let rest = HALF_PI - acos_near_one(if x.hi < 0.0 { -x } else { x });
+        return if x.hi < 0.0 { -rest } else { rest };
+    }
+    let angle = x.hi.asin();
+    let (sine, cosine) = sin_cos(angle);
+    Dd::from(angle) + (x - sine) / cosine
+}
+
+fn acos_near_one(x: Dd) -> Dd {
+    let half = sqrt((Dd::from(1.0) - x).scaled(0.5));
+    asin(half).scaled(2.0)
+}
+
+/// `acos(x)`.
+pub fn acos(x: f64) -> Dd {
+    if x > 0.5 {
+        acos_near_one(x.into())
+    } else if x < -0.5 {
+        HALF_PI.scaled(2.0) - acos_near_one((-x).into())
+    } else {
+        HALF_PI - asin(x.into())
+    }
+}
+
+/// `sinh(x)` and `cosh(x)`, each with a power of two.
+pub fn sinh_cosh(x: f64) -> ((Dd, i32), (Dd, i32)) {
+    let y = x.abs();
+    let sign = |s: Dd| if x < 0.0 { -s } else { s };
+    if y > 40.0 {
+        let (e, k) = exp(y.into());
+        return ((sign(e), k - 1), (e, k - 1));
+    }
+    let m = expm1(y.into());
+    let e = m + 1.0.into();
+    ((sign((m + m / e).scaled(0.5)), 0), ((e + Dd::from(1.0) / e).scaled(0.5), 0))
+}
+
+/// `asinh(x)` by one Newton step.
+pub fn asinh(x: f64) -> Dd {
+    let y = x.asinh();
+    let (s, c) = sinh_cosh(y);
+    let value = |(v, k): (Dd, i32)| v.scaled(2.0_f64.powi(k));
+    Dd::from(y) + (Dd::from(x) - value(s)) / value(c)
+}
+
+/// `log(1 + exp(x))` with a power of two.
+pub fn softplus(x: f64) -> (Dd, i32) {
+    softplus_of(x.into())
+}
+
+/// `log(1 + exp(x))` with a power of two.
+pub fn softplus_of(x: Dd) -> (Dd, i32) {
+    if x.hi > 700.0 {
+        return (x, 0);
+    }
+    let (e, k) = exp(x);
+    if x.hi < -80.0 {
+        // The next term is smaller by more than 2^-100.
+        return (e, k);
+    }
+    let e = e.scaled(2.0_f64.powi(k));
+    (if e.hi < 1e-9 { e - (e * e).scaled(0.5) } else { log(e + 1.0.into()) }, 0)
+}
+
+/// `erfc(x)` with a power of two.
+pub fn erfc(x: Dd) -> (Dd, i32) {
+    if x.hi < 3.0 {
+        let x = if x.hi < -6.5 { Dd::from(-6.5) } else { x };
+        return (Dd::from(1.0) - erf(x), 0);
+    }
+    // The continued fraction, from far enough inside.
+    let mut rest = x;
+    for n in (1..150).rev() {
+        rest = x + Dd::from(f64::from(n) / 2.0) / rest;
+    }
+    let (e, k) = exp(-(x * x));
+    (TWO_OVER_ROOT_PI.scaled(0.5) * e / rest, k)
+}
+
+/// `x^y` for positive `x`, with a power of two.
+pub fn pow(x: f64, y: f64) -> (Dd, i32) {
+    exp(log(x.into()) * y.into())
 }

@@ -99,6 +99,13 @@ fn floats_follow_ieee() {
          div 1.0f32 0.0f32 = inf_f32
          div -1.0f64 0.0f64 = -inf_f64
          div 0.0f64 0.0f64 = nan_f64
+         rem 7.5f64 -2.0f64 = 1.5f64
+         rem -7.5f32 2.0f32 = -1.5f32
+         rem -6.0f32 3.0f32 = -0.0f32
+         rem 1e300f64 7.0f64 = 1.0f64
+         rem 1.0f32 inf_f32 = 1.0f32
+         rem inf_f64 1.0f64 = nan_f64
+         rem 1.0f64 0.0f64 = nan_f64
          sqrt 2.0f32 = 1.4142135f32
          sqrt -0.0f64 = -0.0f64
          sqrt -1.0f64 = nan_f64
@@ -203,6 +210,7 @@ fn every_operation_is_defined_on_its_types() {
         ("div", 2),
         ("floordiv", 8),
         ("mod", 8),
+        ("rem", 2),
         ("max", 10),
         ("min", 10),
         ("and", 9),

@@ -184,6 +184,7 @@ impl Walk<'_> {
             BinOp::FloorDiv => Some(x.floordiv(y)),
             BinOp::Div
             | BinOp::Mod
+            | BinOp::Rem
             | BinOp::Max
             | BinOp::Min
             | BinOp::And

@@ -190,7 +190,7 @@ impl Forms<'_> {
             Op::Load(..) => in_memory(self.width, dtype),
             Op::Unary(_, a) if dtype.is_bool() => self.follow(&[a]),
             Op::Unary(..) | Op::Fma(..) => plain,
-            Op::Binary(BinOp::FloorDiv | BinOp::Mod, ..) => Form::Each,
+            Op::Binary(BinOp::FloorDiv | BinOp::Mod | BinOp::Rem, ..) => Form::Each,
             Op::Binary(BinOp::Shl | BinOp::Sar | BinOp::Shr, _, count) => {
                 if self.lanes.shape(count) == Shape::Uniform { plain } else { Form::Each }
             }

@@ -346,7 +346,7 @@ impl Ctx<'_> {
                 BinOp::Min => Some(x.min(y).simplify_in(&self.ranges)),
                 BinOp::Shl => shift(y).map(|factor| &**x * factor),
                 BinOp::Sar => shift(y).map(|divisor| x.floordiv(&divisor.into()).simplify_in(&self.ranges)),
-                BinOp::Div | BinOp::And | BinOp::Or | BinOp::Xor | BinOp::Shr => None,
+                BinOp::Div | BinOp::Rem | BinOp::And | BinOp::Or | BinOp::Xor | BinOp::Shr => None,
             };
             // A poisoned size, which grew too large, is one nothing is known about.
             return dim.filter(|dim| dim.check().is_ok()).map(Known::exact).unwrap_or_default();
@@ -375,6 +375,7 @@ impl Ctx<'_> {
             | BinOp::Sub
             | BinOp::Mul
             | BinOp::Div
+            | BinOp::Rem
             | BinOp::FloorDiv
             | BinOp::Or
             | BinOp::Xor

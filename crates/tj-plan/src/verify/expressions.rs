@@ -215,7 +215,7 @@ impl<'p> Ctx<'p, '_> {
 
     fn reduce(&mut self, id: QueryId, op: ReduceOp, tree: Tree, body: ExprId) {
         let dtype = self.plan.arena.dtype(body);
-        if op.op().dtypes(&[dtype]).is_none() {
+        if !op.combines(dtype) {
             self.say(id, Rule::Type, format!("{} is not defined on {dtype}", op.name()));
         }
         if tree != Tree::Contract {
