@@ -9,6 +9,11 @@
 //! a [`Guard`] in the node. Nodes drop iteratively, so that a chain of millions does not overflow the stack.
 //!
 //! **Cost.** One allocation a node; no arena, no ids: `trace` gives those.
+//!
+//! Modules in reading order: leaves (`build`, `create`, `positions`), operators (`elementwise`, `operators`), moves
+//! (`movement`, `index`, `shape`, `arrange`, `diagonal`, `join`, `window`), reductions (`reduce`, `statistics`, `nan`,
+//! `normalise`), products (`contract`, `einsum`, `products`, `einop`), and `random`. All but the kinds of node below are
+//! compositions of these kinds, so that no other layer knows of them.
 
 mod arrange;
 mod build;
@@ -18,6 +23,7 @@ mod diagonal;
 mod einop;
 mod einsum;
 mod elementwise;
+mod index;
 mod join;
 mod movement;
 mod nan;
@@ -53,6 +59,7 @@ pub use create::{arange, eye, full, linspace, ones, zeros};
 pub use einop::einop;
 pub use einsum::einsum;
 pub use elementwise::{Operand, maximum, minimum, where_};
+pub use index::Parts;
 pub use join::{concat, stack};
 pub use movement::{At, at};
 pub use products::{Dot, cross, inner, kron, outer, tensordot, vecdot};

@@ -35,7 +35,7 @@ pub use function::{Combine, Field, Function};
 pub use guard::{Condition, Guard};
 pub use lazy::random;
 pub use lazy::{
-    At, Axes, Dot, Indexing, LazyTensor, MAX_RANK, NewShape, Operand, Shape, Window, arange, at, axis,
+    At, Axes, Dot, Indexing, LazyTensor, MAX_RANK, NewShape, Operand, Parts, Shape, Window, arange, at, axis,
     broadcast_arrays, concat, constant, cross, einop, einsum, eye, full, inner, input, kron, linspace,
     maximum, meshgrid, minimum, number, ones, outer, size, stack, tensordot, vecdot, where_, zeros,
 };
