@@ -9,6 +9,12 @@
 //! a [`Guard`] in the node. Nodes drop iteratively, so that a chain of millions does not overflow the stack.
 //!
 //! **Cost.** One allocation of some 200 bytes a node (for up to four axes); no arena, no ids: `trace` gives those.
+//!
+//! Modules in reading order: leaves (`build`, `defer`, `create`, `positions`), operators (`elementwise`, `operators`), moves
+//! (`movement`, `index`, `shape`, `arrange`, `diagonal`, `join`, `window`), reductions (`reduce`, `statistics`, `nan`,
+//! `normalise`), products (`contract`, `einsum`, `products`, `einop`), functions of whole tensors (`call`, `sort`,
+//! `gather`, `linalg`), and `random`. All but the kinds of node below are compositions of these kinds, so that no other
+//! layer knows of them.
 
 mod arrange;
 mod build;
@@ -21,6 +27,7 @@ mod einop;
 mod einsum;
 mod elementwise;
 mod gather;
+mod index;
 mod join;
 pub mod linalg;
 mod movement;
@@ -60,6 +67,7 @@ pub use einop::einop;
 pub use einsum::einsum;
 pub(crate) use elementwise::Fit;
 pub use elementwise::{Operand, maximum, minimum, where_};
+pub use index::Parts;
 pub use join::{concat, stack};
 pub use movement::{At, at};
 pub use products::{Dot, cross, inner, kron, outer, tensordot, vecdot};

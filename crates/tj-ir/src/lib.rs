@@ -38,10 +38,10 @@ pub use guard::{Condition, Guard};
 pub use key::Structure;
 pub use lazy::random;
 pub use lazy::{
-    Along, At, Axes, Defer, Dot, Indexing, LazyTensor, MAX_RANK, NewShape, Operand, Order, Shape, Side,
-    Window, along, arange, at, axis, broadcast_arrays, concat, constant, cross, defer, einop, einsum, eye,
-    full, inner, input, kron, linalg, linspace, maximum, meshgrid, minimum, number, ones, outer, size, stack,
-    tensordot, vecdot, where_, zeros,
+    Along, At, Axes, Defer, Dot, Indexing, LazyTensor, MAX_RANK, NewShape, Operand, Order, Parts, Shape,
+    Side, Window, along, arange, at, axis, broadcast_arrays, concat, constant, cross, defer, einop, einsum,
+    eye, full, inner, input, kron, linalg, linspace, maximum, meshgrid, minimum, number, ones, outer, size,
+    stack, tensordot, vecdot, where_, zeros,
 };
 pub use op::{Op, ReduceOp};
 pub use trace::{Definition, InputDecl, Trace};

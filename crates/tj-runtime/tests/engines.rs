@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use tj_ir::{Dim, LazyTensor, axis, input};
+use tj_ir::{Dim, LazyTensor, axis, concat, input};
 use tj_runtime::{CompileOptions, CompiledGraph, InterpretKernel, InterpretPlan, Scheduler, explain};
 use tj_tensor::{DType, Tensor};
 
@@ -188,5 +188,28 @@ fn a_reduction_of_a_known_length_has_no_kernel_for_others() {
     for (n, expected) in [(4096, 1), (4097, 2)] {
         let (_, report) = graph.call_reported(&[], &[("x", &random(&[n], 3))]).unwrap();
         assert_eq!((report.kernels, report.temporary_bytes), (expected, if n > 4096 { 64 } else { 0 }));
+    }
+}
+
+/// A part without elements has none to read, whatever a mask says of it.
+#[test]
+fn parts_that_may_be_empty() {
+    let (n, m) = (Dim::new("N", ..).unwrap(), Dim::new("M", ..).unwrap());
+    let a = input("a", DType::F32, [n.clone()]).unwrap();
+    let b = input("b", DType::F32, [m.clone()]).unwrap();
+    let program = [
+        concat(&[a.clone(), &b * 2.0, a.exp()], 0) + 1.0,
+        a.pad([(1, 2)], 0.5).sum(0),
+        b.diag(1),
+        a.expand_dims(1).broadcast_to(&[n, m]).repeat(2, 1),
+    ];
+    for (n, m) in [(0, 0), (0, 3), (2, 0), (1, 1), (40, 7)] {
+        let (a, b) = (random(&[n], 1), random(&[m], 2));
+        let out = check(&program, &[("a", &a), ("b", &b)]);
+        let joined = out[0].to_vec::<f32>().unwrap();
+        let first = a.to_vec::<f32>().unwrap();
+        assert_eq!(joined.len(), 2 * n + m);
+        assert!(joined.iter().zip(&first).all(|(joined, x)| *joined == x + 1.0));
+        assert_eq!(out[2].shape(), [m + 1, m + 1]);
     }
 }

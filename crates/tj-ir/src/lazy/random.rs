@@ -115,7 +115,7 @@ impl Key {
 #[track_caller]
 pub fn bits(key: impl Into<Key>, shape: impl Into<NewShape>) -> LazyTensor {
     let (key, shape, location) = (key.into(), shape.into(), Location::caller());
-    built(location, || Source::new("random bits", &key, &shape, location)?.bits(1, 0))
+    built(location, || Source::new("random_bits", &key, &shape, location)?.bits(1, 0))
 }
 
 /// Numbers in `0..1`, each multiple of 2^-53 (f64) or 2^-24 (f32) equally likely.
@@ -126,7 +126,7 @@ pub fn bits(key: impl Into<Key>, shape: impl Into<NewShape>) -> LazyTensor {
 pub fn uniform(key: impl Into<Key>, shape: impl Into<NewShape>, dtype: DType) -> LazyTensor {
     let (key, shape, location) = (key.into(), shape.into(), Location::caller());
     built(location, || {
-        let source = Source::new("random uniform", &key, &shape, location)?;
+        let source = Source::new("random_uniform", &key, &shape, location)?;
         source.require_float(dtype)?;
         let bits = source.bits(1, 0)?;
         Ok(if dtype == DType::F32 { source.low_fraction(&bits) } else { source.fraction(&bits, dtype) })
@@ -142,7 +142,7 @@ pub fn uniform(key: impl Into<Key>, shape: impl Into<NewShape>, dtype: DType) ->
 pub fn normal(key: impl Into<Key>, shape: impl Into<NewShape>, dtype: DType) -> LazyTensor {
     let (key, shape, location) = (key.into(), shape.into(), Location::caller());
     built(location, || {
-        let source = Source::new("random normal", &key, &shape, location)?;
+        let source = Source::new("random_normal", &key, &shape, location)?;
         source.require_float(dtype)?;
         // A f32 needs 24 bits for the distance and 24 for the angle, which one call has.
         let (distance, angle) = if dtype == DType::F32 {
@@ -175,7 +175,7 @@ pub fn integers(
 ) -> LazyTensor {
     let (key, shape, location) = (key.into(), shape.into(), Location::caller());
     built(location, || {
-        let op = "random integers";
+        let op = "random_integers";
         if !dtype.is_int() {
             return Err(Cause::Argument { op, problem: format!("gives integers, not {dtype}") });
         }

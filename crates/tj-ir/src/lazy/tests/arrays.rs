@@ -69,13 +69,13 @@ fn mistakes_in_arranging() {
 fn mistakes_in_random_numbers() {
     use crate::random::{bits, integers, uniform};
     check(vec![
-        (bits(0, [-2]), "random bits: the size of axis 0 is -2, which is negative"),
-        (bits(&z(&[2]), [3]), "random bits: needs a key of rank 0, got rank 1"),
-        (bits(&z(&[]), [3]), "random bits: a key of f64, which is no integer type"),
-        (uniform(0, [3], DType::I64), "random uniform: gives f32 or f64, not i64"),
-        (integers(0, 0, 5, [3], DType::F32), "random integers: gives integers, not f32"),
-        (integers(0, 5, 5, [3], DType::I64), "random integers: there is nothing in 5..5"),
-        (integers(0, 0, 257, [3], DType::U8), "random integers: the number 256 does not fit u8"),
+        (bits(0, [-2]), "random_bits: the size of axis 0 is -2, which is negative"),
+        (bits(&z(&[2]), [3]), "random_bits: needs a key of rank 0, got rank 1"),
+        (bits(&z(&[]), [3]), "random_bits: a key of f64, which is no integer type"),
+        (uniform(0, [3], DType::I64), "random_uniform: gives f32 or f64, not i64"),
+        (integers(0, 0, 5, [3], DType::F32), "random_integers: gives integers, not f32"),
+        (integers(0, 5, 5, [3], DType::I64), "random_integers: there is nothing in 5..5"),
+        (integers(0, 0, 257, [3], DType::U8), "random_integers: the number 256 does not fit u8"),
     ]);
 }
 
