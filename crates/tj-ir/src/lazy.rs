@@ -18,6 +18,7 @@ mod gather;
 pub mod linalg;
 mod movement;
 mod operators;
+mod quantile;
 mod reduce;
 mod sizes;
 mod sort;
