@@ -1,5 +1,6 @@
 //! Functions of whole tensors, on every engine: as outputs and as temporaries, between fused producers and consumers,
 //! for sizes that are symbols.
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use tensorjit::{
     At, Combine, CompileOptions, CompiledGraph, DType, Dim, LazyTensor, Order, ReduceOp, Side, Tensor, along,
