@@ -2,7 +2,7 @@
 //!
 //! **Idea.** A factorisation of the left half leaves a triangular system and a product, then the factorisation of the
 //! rest; a triangular system is halved in the same way. All but the smallest blocks is thus work of the matrix product,
-//! which nalgebra leaves to `matrixmultiply` for real entries. **Cost.** That of the usual loops: n^3 / 3 multiplications
+//! which `matrixmultiply` does for nalgebra. **Cost.** That of the usual loops: n^3 / 3 multiplications
 //! for LU, half as many for Cholesky, which spends as much here because the product knows nothing of symmetry.
 
 use nalgebra::{DMatrix, DMatrixView, DMatrixViewMut};
@@ -29,7 +29,7 @@ pub(crate) fn lu<E: Entry>(mut a: DMatrixViewMut<'_, E>, swaps: &mut [usize]) {
     let n_below = left.nrows() - half;
     let (mut top, mut bottom) = right.rows_range_pair_mut(..half, half..);
     solve_unit_lower(left.view((0, 0), (half, half)), top.as_view_mut());
-    bottom.gemm(-E::one(), &left.view((half, 0), (n_below, half)), &top, E::one());
+    E::subtract_product(&mut bottom, left.view((half, 0), (n_below, half)), top.as_view());
     lu(bottom, right_swaps);
     for (i, with) in right_swaps.iter_mut().enumerate() {
         *with += half;
@@ -76,7 +76,7 @@ pub(crate) fn cholesky<E: Entry>(mut a: DMatrixViewMut<'_, E>) -> Result<(), usi
     let adjoint = below.adjoint();
     left.view_mut((half, 0), (n - half, half)).copy_from(&adjoint);
     let mut rest = right.rows_range_mut(half..);
-    rest.gemm(-E::one(), &adjoint, &below, E::one());
+    E::subtract_product(&mut rest, adjoint.as_view(), below.as_view());
     cholesky(rest).map_err(|column| half + column)
 }
 
@@ -150,12 +150,12 @@ fn solve_by_halves<E: Entry>(
     match triangle {
         Triangle::Lower => {
             solve_by_halves(first, top.as_view_mut(), triangle, small);
-            bottom.gemm(-E::one(), &t.view((half, 0), (n - half, half)), &top, E::one());
+            E::subtract_product(&mut bottom, t.view((half, 0), (n - half, half)), top.as_view());
             solve_by_halves(second, bottom, triangle, small);
         }
         Triangle::Upper => {
             solve_by_halves(second, bottom.as_view_mut(), triangle, small);
-            top.gemm(-E::one(), &t.view((0, half), (half, n - half)), &bottom, E::one());
+            E::subtract_product(&mut top, t.view((0, half), (half, n - half)), bottom.as_view());
             solve_by_halves(first, top, triangle, small);
         }
     }

@@ -13,6 +13,7 @@ use nalgebra::DMatrix;
 use nalgebra::linalg::SVD;
 
 use super::Entry;
+use super::orthogonal::without_dust;
 
 /// Steps of nalgebra's iteration, which usually takes two for every value.
 const STEPS_A_VALUE: usize = 60;
@@ -55,7 +56,7 @@ pub(crate) fn rotate<E: Entry>(a: &DMatrix<E>) -> Option<Rotated<E>> {
 /// A unitary matrix, the right factor if all went well.
 fn beginning<E: Entry>(a: &DMatrix<E>) -> DMatrix<E> {
     let n = a.ncols();
-    SVD::try_new_unordered(a.clone(), false, true, f64::EPSILON, STEPS_A_VALUE * (n + 1))
+    SVD::try_new_unordered(without_dust(a.clone()), false, true, f64::EPSILON, STEPS_A_VALUE * (n + 1))
         .and_then(|svd| svd.v_t)
         .map(|vh| vh.adjoint())
         .filter(|v| v.iter().all(|x| x.norm1().is_finite()))

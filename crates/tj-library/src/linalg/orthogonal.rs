@@ -59,6 +59,13 @@ fn scaled<E: Entry>(a: &DMatrix<E>) -> (DMatrix<E>, i32) {
     (a.map(|x| E::from_parts(&x.parts().map(|x| times_power(x, -exponent)))), exponent)
 }
 
+/// Without entries so much smaller than the others that squares of them, and of their rounding errors, leave the range
+/// of normal numbers. nalgebra's reflections would be no reflections there; nobody can tell the difference in `a`.
+pub(crate) fn without_dust<E: Entry>(a: DMatrix<E>) -> DMatrix<E> {
+    let least = 1e-120 * a.iter().fold(0.0, |greatest: f64, x| greatest.max(x.norm1()));
+    a.map(|x| if x.norm1() < least { E::zero() } else { x })
+}
+
 /// `x * 2^exponent`, in two steps because a power may be out of reach where the product is not.
 fn times_power(x: f64, exponent: i32) -> f64 {
     let half = exponent / 2;
@@ -76,7 +83,7 @@ fn reflect<E: Entry>(a: &DMatrix<E>, complete: bool) -> (DMatrix<E>, DMatrix<E>)
         return (DMatrix::identity(m, k), DMatrix::zeros(k, n));
     }
     let (a, exponent) = scaled(a);
-    let qr = QR::new(a);
+    let qr = QR::new(without_dust(a));
     let mut r = DMatrix::zeros(k, n);
     r.rows_range_mut(..m.min(n)).copy_from(&qr.r());
     if exponent != 0 {
@@ -148,7 +155,7 @@ fn diagonalise<E: Entry>(a: &DMatrix<E>) -> Option<(Vec<f64>, DMatrix<E>)> {
         return None;
     }
     let (a, exponent) = scaled(&a);
-    let found = SymmetricEigen::try_new(a, f64::EPSILON, STEPS_A_VALUE * (n + 1))?;
+    let found = SymmetricEigen::try_new(without_dust(a), f64::EPSILON, STEPS_A_VALUE * (n + 1))?;
     let order = ascending(&found.eigenvalues)?;
     let values = order.iter().map(|i| times_power(found.eigenvalues[*i], exponent)).collect();
     Some((values, found.eigenvectors.select_columns(&order)))

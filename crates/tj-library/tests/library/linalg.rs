@@ -250,6 +250,30 @@ proptest! {
     }
 }
 
+/// Graded so far that squares of entries underflow: factors stay orthonormal all the same.
+#[test]
+fn graded_matrices_have_orthonormal_factors() {
+    for field in [Field::Real, Field::Complex] {
+        for step in [-9, -5, -2] {
+            let n = 36;
+            let a = Matrix::of(n, n, |i, j| {
+                let power = 10f64.powi(step * i.max(j) as i32);
+                C::new(((i * 7 + j * 3) % 11) as f64 - 5.0, if field == Field::Complex { 1.0 } else { 0.0 })
+                    * power
+            });
+            let owned = a.owned(field);
+            let square = || shape(n, n, field);
+            let q = run(Function::Qr { complete: false, field }, &[&owned], &[square(), square()]);
+            let v = run(Function::Eigh { field }, &[&owned], &[vec![n], square()]);
+            let u = run(Function::Svd { full: true, field }, &[&owned], &[square(), vec![n], square()]);
+            for factor in [&q[0], &v[1], &u[0], &u[2]] {
+                let factor = Matrix::read(factor);
+                assert!(factor.adjoint().times(&factor).error(&Matrix::identity(n), 1.0) < STABLE);
+            }
+        }
+    }
+}
+
 #[test]
 fn matrices_without_an_answer_are_named() {
     let field = Field::Real;

@@ -5,4 +5,5 @@ mod gather;
 mod golden;
 mod linalg;
 mod order;
+mod shapes;
 mod support;
