@@ -24,7 +24,9 @@
 //! number of primitive operations, constants and bit casts not counted. `f32` was compared with `f64`
 //! on every value of the interval in which the function changes most and on every 97th bit pattern
 //! elsewhere, `f64` with double-double on 3 million inputs a function; a test asserts the bounds on
-//! samples.
+//! samples, and `examples/elementary_ulp.rs` on as many inputs as one has patience for. The functions after `erf` had
+//! every 97th or 197th bit pattern and a million inputs or more, pairs for two arguments; `lgamma` in f64 had 436 values
+//! computed with 2000 bits.
 //!
 //! | function | f32 ulp | operations | f64 ulp | operations |
 //! |---|---|---|---|---|
@@ -55,13 +57,14 @@
 //! | `silu` | 3.30 | 41 | 3.20 | 51 |
 //! | `softplus` | 1.70 | 75 | 1.70 | 93 |
 //! | `log_sigmoid` | 1.70 | 77 | 1.70 | 95 |
+//! | `lgamma` | 4.00 | 200 | 4.00 | 260 |
 //! | `pow` | 1.20 | 141 | 1.20 | 159 |
-//! | `atan2` | 2.00 | 65 | 2.00 | 79 |
+//! | `atan2` | 2.10 | 65 | 2.10 | 79 |
 //! | `hypot` | 1.22 | 21 | 1.25 | 21 |
 //! | `logaddexp` | 3.00 | 77 | 3.00 | 95 |
 //!
-//! `logaddexp` cancels where its result is near 0, and has its bound in ulps of the greatest term there; `pow` is exact
-//! where the result is a float.
+//! `logaddexp` cancels where its result is near 0, and so does `lgamma` of negative numbers; their bounds are in ulps of
+//! the greatest term there. `pow` is exact where the result is a float.
 //!
 //! gcc 12 vectorises a loop over any of them. With AVX2, on values in cache, `exp` took 0.7 ns an element
 //! in `f32` and 2.2 ns in `f64`, `log` 0.7 and 2.3 ns, `tanh` 1.0 and 3.1 ns, `sin` 3.5 and 12 ns.
@@ -75,6 +78,7 @@ mod erfc;
 mod eval;
 mod exp;
 mod hyperbolic;
+mod lgamma;
 mod log;
 mod pow;
 mod roots;
@@ -88,6 +92,7 @@ pub use self::erfc::{erfc, gelu};
 pub use self::eval::{Eval32, Eval64, eval_f32, eval_f64, eval2_f32, eval2_f64};
 pub use self::exp::{exp, exp2, expm1, sigmoid};
 pub use self::hyperbolic::{acosh, asinh, atanh, cosh, sinh};
+pub use self::lgamma::lgamma;
 pub use self::log::{log, log1p, log2, log10};
 pub use self::pow::pow;
 pub use self::roots::{cbrt, hypot};
@@ -265,6 +270,8 @@ pub enum Elementary {
     Softplus,
     /// The logarithm of the logistic function.
     LogSigmoid,
+    /// The logarithm of the absolute value of the gamma function.
+    Lgamma,
 }
 
 impl Elementary {
@@ -297,6 +304,7 @@ impl Elementary {
         Elementary::Silu,
         Elementary::Softplus,
         Elementary::LogSigmoid,
+        Elementary::Lgamma,
     ];
 
     /// The name a user writes.
@@ -329,6 +337,7 @@ impl Elementary {
             Elementary::Silu => "silu",
             Elementary::Softplus => "softplus",
             Elementary::LogSigmoid => "log_sigmoid",
+            Elementary::Lgamma => "lgamma",
         }
     }
 
@@ -362,6 +371,7 @@ impl Elementary {
             Elementary::Silu => silu(a, x),
             Elementary::Softplus => softplus(a, x),
             Elementary::LogSigmoid => log_sigmoid(a, x),
+            Elementary::Lgamma => lgamma(a, x),
         }
     }
 }
