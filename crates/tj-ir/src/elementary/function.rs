@@ -182,7 +182,7 @@ impl Elementary {
 /// use tj_ir::elementary::{Elementary2, eval2_f64};
 ///
 /// assert_eq!(eval2_f64(Elementary2::Pow, -2.0, 3.0), -8.0);
-/// assert_eq!(eval2_f64(Elementary2::Hypot, 3e200, 4e200), 5e200);
+/// assert_eq!(eval2_f64(Elementary2::Hypot, 3.0, -4.0), 5.0);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Elementary2 {
