@@ -67,9 +67,10 @@ pub enum Op {
     IsInf,
     /// Whether neither NaN nor an infinity.
     IsFinite,
-    /// Whether the sign bit is set; for integers whether negative.
+    /// Whether the sign bit is set, of a number; for integers whether negative. False for NaN, whose sign depends on the
+    /// machine that computed it.
     Signbit,
-    /// The first with the sign of the second.
+    /// The first with the sign of the second; NaN counts as positive.
     Copysign,
     /// The neighbour of the first in the direction of the second.
     Nextafter,

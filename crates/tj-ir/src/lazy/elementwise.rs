@@ -99,7 +99,8 @@ unary! {
     isinf => IsInf,
     /// Whether neither NaN nor an infinity.
     isfinite => IsFinite,
-    /// Whether the sign bit is set; for integers whether negative.
+    /// Whether the sign bit is set, of a number; for integers whether negative. False for NaN, whose sign depends on the
+    /// machine that computed it.
     signbit => Signbit,
     /// Whether zero; NaN is not.
     logical_not => LogicalNot,
@@ -206,7 +207,7 @@ binary! {
     remainder => Remainder,
     /// Remainder with the sign of the dividend, exact; integers go to f64.
     fmod => Fmod,
-    /// The size of this with the sign of the other; integers go to f64.
+    /// The size of this with the sign of the other, where NaN counts as positive; integers go to f64.
     copysign => Copysign,
     /// The neighbour of this in the direction of the other; integers go to f64.
     nextafter => Nextafter,
