@@ -17,8 +17,7 @@ pub use algebra::{Algebra, Annihilator, Domain, Named};
 pub use reduce::ReduceOp;
 pub use table::{OpInfo, TABLE};
 
-use algebra::NO_ALGEBRA;
-use table::row;
+use table::CASTS;
 
 /// A scalar operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -218,11 +217,12 @@ pub enum FillRule {
 
 impl Op {
     /// The row of this operator.
-    pub fn info(self) -> OpInfo {
+    pub fn info(self) -> &'static OpInfo {
         if let Op::Cast(to) = self {
-            return row(self, "cast", 1, DTypeRule::To(to), 1, NO_ALGEBRA);
+            return &CASTS[to as usize];
         }
-        *TABLE.iter().find(|info| info.op == self).expect("every operator has a row, as a test checks")
+        let at = TABLE.binary_search_by(|info| info.op.cmp(&self));
+        &TABLE[at.expect("every operator has a row in order, as a test checks")]
     }
 
     /// Its name in every text.
