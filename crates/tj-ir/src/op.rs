@@ -252,8 +252,15 @@ impl Op {
     /// assert_eq!(Op::Add.dtypes(&[DType::F16, DType::F16]), Some((DType::F16, DType::F16)));
     /// ```
     pub fn dtypes(self, args: &[DType]) -> Option<(DType, DType)> {
+        self.info().dtypes.of(args)
+    }
+}
+
+impl DTypeRule {
+    /// As [`Op::dtypes`], for an operator with this rule.
+    pub(crate) fn of(self, args: &[DType]) -> Option<(DType, DType)> {
         use DTypeRule::{Bits, Choice, Float, Integer, Number, Predicate, Same, To};
-        let rule = self.info().dtypes;
+        let rule = self;
         let promoted = match rule {
             Choice => args.get(1..)?,
             Same | Number | Float | Predicate | Bits | Integer | To(_) => args,

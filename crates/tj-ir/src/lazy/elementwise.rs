@@ -306,14 +306,15 @@ pub(crate) fn map(
 
 fn try_map(op: Op, args: &[Operand], location: &'static Location<'static>) -> Result<LazyTensor, IrError> {
     let fail = |cause| IrError::new(cause, location);
-    let name = op.name();
+    let info = op.info();
+    let name = info.name;
     for arg in args {
         if let Operand::Tensor(t) = arg {
             t.check()?;
         }
     }
-    if args.len() != op.info().arity {
-        let problem = format!("takes {} arguments, got {}", op.info().arity, args.len());
+    if args.len() != info.arity {
+        let problem = format!("takes {} arguments, got {}", info.arity, args.len());
         return Err(fail(Cause::Argument { op: name, problem }));
     }
     // Host numbers take part with the dtype they have after meeting the tensors.
@@ -324,7 +325,7 @@ fn try_map(op: Op, args: &[Operand], location: &'static Location<'static>) -> Re
     });
     let strong = tensors.reduce(DType::promote);
     let dtypes: SmallVec<[DType; 3]> = args.iter().map(|arg| operand_dtype(arg, strong)).collect();
-    let (work, result) = op.dtypes(&dtypes).ok_or_else(|| fail(Cause::dtypes(name, op, &dtypes)))?;
+    let (work, result) = info.dtypes.of(&dtypes).ok_or_else(|| fail(Cause::dtypes(name, op, &dtypes)))?;
 
     let mut ready: SmallVec<[LazyTensor; 3]> = SmallVec::new();
     for (position, arg) in args.iter().enumerate() {
