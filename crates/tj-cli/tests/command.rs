@@ -228,6 +228,28 @@ fn numbers_of_programs_are_those_of_python() {
 }
 
 #[test]
+fn operators_of_tensors_by_sign_and_by_name() {
+    for (expression, expected) in [
+        ("(-x ** 2)", -9.0),
+        ("2 ** x ** 2", 512.0),
+        ("2 ** -x", 0.125),
+        ("power(x, 3)", 27.0),
+        ("x // 2 + x % 2", 2.0),
+        ("1 << cast(x, \"i32\")", 8.0),
+        ("bitwise_invert(cast(x, \"i32\") >> 1)", -2.0),
+        ("positive(x).square().ceil()", 9.0),
+        ("hypot(x, 4)", 5.0),
+        ("cbrt(x * 9)", 3.0),
+        ("atan2(0, x)", 0.0),
+        ("copysign(x, -0.0)", -3.0),
+        ("lgamma(x - 1)", 0.0),
+    ] {
+        let found = json(&["run", "--json", expression, "x=3.0"]);
+        assert_eq!(numbers(&found["result"]), [expected], "{expression}");
+    }
+}
+
+#[test]
 fn what_the_program_does_not_take_is_refused() {
     let folder = Folder::new("given");
     let program = folder.file(

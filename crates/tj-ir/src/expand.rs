@@ -114,6 +114,7 @@ fn apply<M: Machine>(m: &mut M, op: Op, args: &[M::V]) -> M::V {
         (Op::Gelu, &[a]) => function(m, a, Elementary::Gelu),
         (Op::Silu, &[a]) => function(m, a, Elementary::Silu),
         (Op::Softplus, &[a]) => function(m, a, Elementary::Softplus),
+        (Op::Lgamma, &[a]) => function(m, a, Elementary::Lgamma),
         (Op::LogSigmoid, &[a]) => function(m, a, Elementary::LogSigmoid),
         (Op::Atan2, &[a, b]) => function2(m, a, b, Elementary2::Atan2),
         (Op::Hypot, &[a, b]) => function2(m, a, b, Elementary2::Hypot),

@@ -36,6 +36,7 @@ mod normalise;
 mod operators;
 mod positions;
 mod products;
+mod quantile;
 pub mod random;
 mod reduce;
 mod shape;

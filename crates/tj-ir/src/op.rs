@@ -135,6 +135,8 @@ pub enum Op {
     Softplus,
     /// `log(sigmoid(x))`.
     LogSigmoid,
+    /// Logarithm of the absolute value of the gamma function.
+    Lgamma,
     /// Greater of two; NaN if either is.
     Maximum,
     /// Lesser of two; NaN if either is.

@@ -252,12 +252,10 @@ impl Error {
 
 impl From<InterpretError> for Error {
     fn from(error: InterpretError) -> Error {
-        match error {
-            InterpretError::Function { function, cause, location } => {
-                Error::function(function, &cause, location)
-            }
-            error => Error::Interpret(error),
-        }
+        let InterpretError::Function { function, cause, location } = error else {
+            return Error::Interpret(error);
+        };
+        Error::function(function, &cause, location)
     }
 }
 

@@ -163,6 +163,8 @@ unary! {
     softplus => Softplus,
     /// `log(sigmoid(x))`; integers go to f64.
     log_sigmoid => LogSigmoid,
+    /// Logarithm of the absolute value of the gamma function; integers go to f64.
+    lgamma => Lgamma,
 }
 
 macro_rules! binary {

@@ -85,6 +85,7 @@ pub const TABLE: &[OpInfo] = &[
     row(Op::Silu, "silu", 1, Float, 18, NO_ALGEBRA),
     row(Op::Softplus, "softplus", 1, Float, 28, NO_ALGEBRA),
     row(Op::LogSigmoid, "log_sigmoid", 1, Float, 28, NO_ALGEBRA),
+    row(Op::Lgamma, "lgamma", 1, Float, 60, NO_ALGEBRA),
     row(Op::Maximum, "maximum", 2, Same, 3, MAX),
     row(Op::Minimum, "minimum", 2, Same, 3, MIN),
     row(Op::Fmax, "fmax", 2, Same, 5, NAN_IGNORING),
