@@ -59,6 +59,10 @@ twins! {
     log_softmax(x; axes: impl Into<Axes>) => Tensor = x.log_softmax(axes);
     /// [`LazyTensor::logsumexp`] on data.
     logsumexp(x; axes: impl Into<Axes>) => Tensor = x.logsumexp(axes);
+    /// [`LazyTensor::median`] on data.
+    median(x; axis: i64) => Tensor = x.median(axis);
+    /// [`LazyTensor::quantile`] on data.
+    quantile(x; q: f64, axis: i64) => Tensor = x.quantile(q, axis);
     /// [`LazyTensor::diff`] on data.
     diff(x; times: u32, axis: i64) => Tensor = x.diff(times, axis);
     /// [`LazyTensor::cumulative_sum`] on data.

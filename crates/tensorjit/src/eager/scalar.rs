@@ -77,6 +77,7 @@ scalar! {
     Hypot: hypot(x, y);
     Logaddexp: logaddexp(x, y);
     Erfc: erfc(x);
+    Lgamma: lgamma(x);
     Gelu: gelu(x);
     Silu: silu(x);
     Softplus: softplus(x);
