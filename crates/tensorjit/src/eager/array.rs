@@ -149,8 +149,6 @@ twins! {
     ones_like(x) => Tensor = x.ones_like();
     /// [`LazyTensor::full_like`] on data.
     full_like(x; value: impl Into<Scalar>) => Tensor = x.full_like(value);
-    /// [`LazyTensor::unstack`] on data.
-    unstack(x; axis: i64) => Vec<Tensor> = x.unstack(axis);
 }
 
 twins! {
@@ -203,6 +201,21 @@ pub fn concat(
 #[track_caller]
 pub fn stack(parts: impl IntoIterator<Item = impl Argument>, axis: i64) -> Result<Tensor, Error> {
     value(tj_ir::stack(&lazies(parts), axis))
+}
+
+/// [`LazyTensor::unstack`] on data, whose sizes are known.
+///
+/// # Errors
+/// An axis outside the rank, and what computing it may meet.
+#[track_caller]
+pub fn unstack(x: impl Argument, axis: i64) -> Result<Vec<Tensor>, Error> {
+    let x = x.lazy();
+    let at = if axis < 0 { axis + x.rank() as i64 } else { axis };
+    let size = usize::try_from(at).ok().and_then(|at| x.shape().get(at)?.actual());
+    match size {
+        Some(count) => value((0..count).map(|k| x.slice_axis(axis, At::Index(k))).collect::<Vec<_>>()),
+        None => value(x.unstack(axis)),
+    }
 }
 
 /// [`tj_ir::broadcast_arrays`] on data.
