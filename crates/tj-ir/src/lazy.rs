@@ -251,7 +251,11 @@ impl Node {
         }
     }
 
-    fn take_args(&mut self, into: &mut Vec<LazyTensor>) {
+    fn is_leaf(&self) -> bool {
+        self.args().is_empty()
+    }
+
+    fn take_args(&mut self, into: &mut SmallVec<[LazyTensor; 8]>) {
         match std::mem::replace(&mut self.kind, Kind::Const(Scalar::Bool(false))) {
             Kind::Input { .. }
             | Kind::Data(_)
@@ -272,10 +276,16 @@ impl Node {
 /// Takes the graph apart node by node; the derived drop would recurse as deep as the graph.
 impl Drop for Node {
     fn drop(&mut self) {
-        let mut todo = Vec::new();
+        // Leaves go without a word.
+        if self.args().iter().all(|arg| arg.0.is_leaf()) {
+            return;
+        }
+        let mut todo = SmallVec::new();
         self.take_args(&mut todo);
         while let Some(LazyTensor(node)) = todo.pop() {
-            if let Some(mut node) = Arc::into_inner(node) {
+            if !node.is_leaf()
+                && let Some(mut node) = Arc::into_inner(node)
+            {
                 node.take_args(&mut todo);
             }
         }

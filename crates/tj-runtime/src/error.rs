@@ -185,7 +185,7 @@ pub enum Error {
     },
     /// The plan interpreter failed.
     #[error(transparent)]
-    Interpret(InterpretError),
+    Interpret(Box<InterpretError>),
     /// The chosen back end is not part of this build.
     #[error("this build has no {backend} back end")]
     NoBackend {
@@ -253,7 +253,7 @@ impl Error {
 impl From<InterpretError> for Error {
     fn from(error: InterpretError) -> Error {
         let InterpretError::Function { function, cause, location } = error else {
-            return Error::Interpret(error);
+            return Error::Interpret(Box::new(error));
         };
         Error::function(function, &cause, location)
     }

@@ -99,7 +99,8 @@ unary! {
     isinf => IsInf,
     /// Whether neither NaN nor an infinity.
     isfinite => IsFinite,
-    /// Whether the sign bit is set; for integers whether negative.
+    /// Whether the sign bit is set, of a number; for integers whether negative. False for NaN, whose sign depends on the
+    /// machine that computed it.
     signbit => Signbit,
     /// Whether zero; NaN is not.
     logical_not => LogicalNot,
@@ -206,7 +207,7 @@ binary! {
     remainder => Remainder,
     /// Remainder with the sign of the dividend, exact; integers go to f64.
     fmod => Fmod,
-    /// The size of this with the sign of the other; integers go to f64.
+    /// The size of this with the sign of the other, where NaN counts as positive; integers go to f64.
     copysign => Copysign,
     /// The neighbour of this in the direction of the other; integers go to f64.
     nextafter => Nextafter,
@@ -305,14 +306,15 @@ pub(crate) fn map(
 
 fn try_map(op: Op, args: &[Operand], location: &'static Location<'static>) -> Result<LazyTensor, IrError> {
     let fail = |cause| IrError::new(cause, location);
-    let name = op.name();
+    let info = op.info();
+    let name = info.name;
     for arg in args {
         if let Operand::Tensor(t) = arg {
             t.check()?;
         }
     }
-    if args.len() != op.info().arity {
-        let problem = format!("takes {} arguments, got {}", op.info().arity, args.len());
+    if args.len() != info.arity {
+        let problem = format!("takes {} arguments, got {}", info.arity, args.len());
         return Err(fail(Cause::Argument { op: name, problem }));
     }
     // Host numbers take part with the dtype they have after meeting the tensors.
@@ -323,7 +325,7 @@ fn try_map(op: Op, args: &[Operand], location: &'static Location<'static>) -> Re
     });
     let strong = tensors.reduce(DType::promote);
     let dtypes: SmallVec<[DType; 3]> = args.iter().map(|arg| operand_dtype(arg, strong)).collect();
-    let (work, result) = op.dtypes(&dtypes).ok_or_else(|| fail(Cause::dtypes(name, op, &dtypes)))?;
+    let (work, result) = info.dtypes.of(&dtypes).ok_or_else(|| fail(Cause::dtypes(name, op, &dtypes)))?;
 
     let mut ready: SmallVec<[LazyTensor; 3]> = SmallVec::new();
     for (position, arg) in args.iter().enumerate() {
