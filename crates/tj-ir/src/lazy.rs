@@ -85,6 +85,9 @@ pub type Shape = SmallVec<[Dim; 4]>;
 #[derive(Clone)]
 pub struct LazyTensor(pub(crate) Arc<Node>);
 
+/// The name of moves that repeat axes, whose sizes meet those of their result as the arguments of an operator do.
+pub(crate) const BROADCAST: &str = "broadcast_to";
+
 /// What a lazy tensor is. Public to `trace` and to printers; users go through [`LazyTensor`].
 pub(crate) struct Node {
     pub kind: Kind,

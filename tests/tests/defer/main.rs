@@ -3,8 +3,8 @@
 
 use tensorjit::{
     Cause, DefaultScheduler, Error, InterpretKernel, InterpretPlan, LazyTensor, Scheduler, Tensor, Unfused,
-    at, axis, compute, compute_reported, compute_with, defer, fuse, fuse_with, fused, fused_fn, input,
-    with_scheduler,
+    at, axis, broadcast_arrays, compute, compute_reported, compute_with, defer, fuse, fuse_with, fused,
+    fused_fn, input, with_scheduler,
 };
 
 mod reference;
@@ -179,4 +179,24 @@ fn mistakes_name_sizes_and_the_line() {
     assert!(matches!(&*program.cause, Cause::NoData { name } if name == "w"), "{error}");
     // After all that the next one works.
     assert_eq!(compute(x.sum(())).unwrap().item::<i64>().unwrap(), 21);
+}
+
+/// Sizes that are 1 or equal now meet in what only moves, as in operators.
+#[test]
+fn what_is_repeated_meets_what_it_is_repeated_to() {
+    let (row, column) = (tensor(&[1, 3], &[0, 1, 2]), tensor(&[2, 1], &[0, 1]));
+    let other = tensor(&[2, 3], &[0, 1, 2, 3, 4, 5]);
+    let all = compute(broadcast_arrays(&[defer(&row), defer(&column), defer(&other)])).unwrap();
+    assert_eq!(all[0].to_vec::<i64>().unwrap(), [0, 1, 2, 0, 1, 2]);
+    assert_eq!(all[1].to_vec::<i64>().unwrap(), [0, 0, 0, 1, 1, 1]);
+    assert_eq!(all[2].to_vec::<i64>().unwrap(), [0, 1, 2, 3, 4, 5]);
+    let (x, y) = (defer(&row), defer(&other));
+    assert_eq!(compute(x.broadcast_to(y.shape())).unwrap().shape(), [2, 3]);
+    // The same words on other sizes are other programs where the sizes meet in another way.
+    let (x, y) = (defer(&other), defer(&other));
+    assert_eq!(compute(x.broadcast_to(y.shape())).unwrap().to_vec::<i64>().unwrap(), [0, 1, 2, 3, 4, 5]);
+    let picked = compute(defer(&other).take_along_axis(&defer(&column), 1)).unwrap();
+    assert_eq!(picked.to_vec::<i64>().unwrap(), [0, 4]);
+    let picked = compute(defer(&other).take_along_axis(&defer(&tensor(&[1, 1], &[0])), 1));
+    assert_eq!(picked.unwrap().to_vec::<i64>().unwrap(), [0, 3]);
 }

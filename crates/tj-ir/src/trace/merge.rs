@@ -9,7 +9,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::dim::{Dim, Symbol};
-use crate::lazy::{Fit, Kind, LazyTensor, Node};
+use crate::lazy::{BROADCAST, Fit, Kind, LazyTensor, Node};
 
 /// Deferred symbols that stand for other sizes.
 #[derive(Default)]
@@ -36,6 +36,7 @@ pub(super) fn merge(nodes: &[&Node]) -> Merged {
                     merged.unify(b, a);
                 }
             }
+            Kind::Move { name: BROADCAST, arg, .. } => merged.meet(arg.shape(), &node.shape),
             Kind::Failed(_)
             | Kind::Input { .. }
             | Kind::Data(_)
