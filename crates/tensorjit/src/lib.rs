@@ -33,8 +33,8 @@ mod fused;
 
 pub use tj_ir::{
     Along, At, Axes, Cause, Combine, Condition, Context, Defer, Dim, DimError, Guard, IrError, LazyTensor,
-    Op, Operand, Order, ReduceOp, Side, Symbol, along, at, axis, constant, defer, input, linalg, maximum,
-    minimum, number, size, where_,
+    Op, Operand, Order, ReduceOp, Side, Symbol, along, at, axis, complex, constant, defer, fft, input,
+    linalg, maximum, minimum, number, size, where_,
 };
 pub use tj_macros::fused;
 pub use tj_runtime::MaxBytes::Bytes;
@@ -44,7 +44,7 @@ pub use tj_runtime::{
     cache_report, clear_cache, compute, compute_reported, compute_with, doctor, explain, fuse, fuse_with,
     get_scheduler, set_cache_bytes, set_scheduler, with_scheduler,
 };
-pub use tj_tensor::{Buffer, DType, Element, Scalar, SliceSpec, Tensor, TensorError};
+pub use tj_tensor::{Buffer, Complex, DType, Element, Scalar, SliceSpec, Tensor, TensorError};
 
 /// The table of scalar operators.
 pub mod op {
