@@ -74,6 +74,11 @@ impl Binder {
         Binder { symbols: symbols.to_vec(), arguments, has_expressions }
     }
 
+    /// Type and sizes of an input, as it was declared.
+    pub fn declared(&self, position: usize) -> &str {
+        &self.arguments[position].declared
+    }
+
     pub fn symbols(&self) -> &[Symbol] {
         &self.symbols
     }
