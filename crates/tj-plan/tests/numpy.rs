@@ -445,12 +445,12 @@ fn complex_arithmetic() {
         ("z_abs", |d| d.y("a", "nm").abs()),
         ("z_power", |d| d.z("a", "nm").pow(3)),
         ("z_power_back", |d| (d.z("a", "nm") + 5).pow(-2)),
-        ("z_power_pair", |d| (d.z("a", "nm") + 4).pow(&d.z("b", "m"))),
+        ("z_power_pair", |d| (d.z("a", "nm") + 4).pow(d.z("b", "m"))),
         ("z_power_real", |d| (d.z("a", "nm") + 4).pow(0.5)),
         ("z_round", |d| d.z("a", "nm").round()),
-        ("z_equal", |d| d.z("a", "nm").equal(&d.f("a", "nm"))),
-        ("z_logical", |d| (d.z("a", "nm") * d.b("c", "nm")).logical_xor(&d.z("b", "nm"))),
-        ("z_where", |d| where_(&d.b("c", "nm"), &d.z("a", "nm"), 1.5)),
+        ("z_equal", |d| d.z("a", "nm").equal(d.f("a", "nm"))),
+        ("z_logical", |d| (d.z("a", "nm") * d.b("c", "nm")).logical_xor(d.z("b", "nm"))),
+        ("z_where", |d| where_(&d.b("c", "nm"), d.z("a", "nm"), 1.5)),
     ]);
 }
 
