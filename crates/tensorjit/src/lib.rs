@@ -38,9 +38,9 @@ mod fused;
 pub use tj_ir::{
     Along, At, Axes, Cause, Combine, Condition, Context, Defer, Dim, DimError, Dot, Function, Guard,
     Indexing, IrError, LazyTensor, MAX_RANK, NewShape, Op, Operand, Order, Parts, ReduceOp, Shape, Side,
-    Symbol, Window, along, arange, at, axis, broadcast_arrays, concat, constant, cross, defer, einop, einsum,
-    eye, full, inner, input, kron, linalg, linspace, maximum, meshgrid, minimum, number, ones, outer, random,
-    size, stack, tensordot, vecdot, where_, zeros,
+    Symbol, Window, along, arange, at, axis, broadcast_arrays, complex, concat, constant, cross, defer,
+    einop, einsum, eye, fft, full, inner, input, kron, linalg, linspace, maximum, meshgrid, minimum, number,
+    ones, outer, random, size, stack, tensordot, vecdot, where_, zeros,
 };
 pub use tj_macros::fused;
 pub use tj_runtime::MaxBytes::Bytes;
@@ -50,7 +50,7 @@ pub use tj_runtime::{
     cache_report, clear_cache, compute, compute_reported, compute_with, doctor, explain, fuse, fuse_with,
     get_scheduler, set_cache_bytes, set_scheduler, with_scheduler,
 };
-pub use tj_tensor::{Buffer, DType, Element, Scalar, SliceSpec, Tensor, TensorError};
+pub use tj_tensor::{Buffer, Complex, DType, Element, Scalar, SliceSpec, Tensor, TensorError};
 
 /// The table of scalar operators.
 pub mod op {

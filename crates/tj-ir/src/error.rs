@@ -6,7 +6,6 @@ use std::sync::Arc;
 use tj_tensor::DType;
 
 use crate::dim::{Dim, DimError};
-use crate::op::{DTypeRule, Op, has_arithmetic};
 
 /// A mistake in building an expression, and where in the user's program it was made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -69,14 +68,6 @@ pub enum Cause {
         op: &'static str,
         /// What came.
         dtypes: Vec<DType>,
-    },
-    /// A dtype that tensors may have, but that the operator cannot work in yet.
-    #[error("{op} on {dtype} is not supported")]
-    Unsupported {
-        /// Operator.
-        op: &'static str,
-        /// The dtype it would work in.
-        dtype: DType,
     },
     /// A host number that does not fit the dtype of the tensor it meets.
     #[error("{op}: the number {number} does not fit {dtype}")]
@@ -207,28 +198,6 @@ impl IrError {
     /// A mistake at `location`.
     pub fn new(cause: Cause, location: &'static Location<'static>) -> IrError {
         IrError { cause: Arc::new(cause), location }
-    }
-}
-
-impl Cause {
-    /// Why `op`, which is called `name`, does not take these dtypes.
-    pub(crate) fn dtypes(name: &'static str, op: Op, dtypes: &[DType]) -> Cause {
-        let values = if op == Op::Where { dtypes.get(1..).unwrap_or(&[]) } else { dtypes };
-        let joined = values.iter().copied().reduce(DType::promote);
-        let dtype = if let Op::Cast(to) = op
-            && to.is_complex()
-        {
-            Some(to)
-        } else {
-            joined
-        };
-        match (op.info().dtypes, dtype) {
-            (DTypeRule::Bits | DTypeRule::Integer, _) | (_, None) => {}
-            (DTypeRule::Choice, _) if dtypes.first() != Some(&DType::Bool) => {}
-            (_, Some(dtype)) if !has_arithmetic(dtype) => return Cause::Unsupported { op: name, dtype },
-            (_, Some(_)) => {}
-        }
-        Cause::DTypes { op: name, dtypes: dtypes.to_vec() }
     }
 }
 

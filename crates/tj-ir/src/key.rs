@@ -24,7 +24,7 @@ use crate::dim::{Dim, Factor, Symbol};
 use crate::error::{Cause, IrError};
 use crate::guard::Condition;
 use crate::lazy::{BROADCAST, Fit, Kind, LazyTensor, Node};
-use crate::trace::is_constant;
+use crate::trace::{is_constant, number_parts};
 
 /// The structure of a program, and its arguments.
 #[derive(Debug, Default)]
@@ -151,16 +151,17 @@ impl Structure {
                 node.dtype.hash(&mut self.words);
                 self.sizes(&node.shape);
             }
-            Kind::Const(value) if is_constant(*value) => {
+            Kind::Const(value) => {
                 self.words.0.push(1);
                 node.dtype.hash(&mut self.words);
-                let bits = value.bits();
-                self.words.0.extend([bits as u64, (bits >> 64) as u64]);
-            }
-            Kind::Const(value) => {
-                self.numbers.push(*value);
-                self.words.0.push(2);
-                node.dtype.hash(&mut self.words);
+                for part in number_parts(*value) {
+                    if is_constant(part) {
+                        self.words.0.extend([1, part.bits() as u64]);
+                    } else {
+                        self.numbers.push(part);
+                        self.words.0.push(2);
+                    }
+                }
             }
             Kind::Size(dim) => {
                 self.words.0.push(3);
@@ -172,6 +173,14 @@ impl Structure {
             }
             Kind::Map { op, args } => {
                 self.words.0.push(4);
+                op.hash(&mut self.words);
+                for arg in args {
+                    self.arg(arg);
+                    self.fits(arg.shape(), &node.shape);
+                }
+            }
+            Kind::Parts { op, args } => {
+                self.words.0.push(10);
                 op.hash(&mut self.words);
                 for arg in args {
                     self.arg(arg);

@@ -10,15 +10,16 @@
 //!
 //! **Cost.** One allocation of some 200 bytes a node (for up to four axes); no arena, no ids: `trace` gives those.
 //!
-//! Modules in reading order: leaves (`build`, `defer`, `create`, `positions`), operators (`elementwise`, `operators`), moves
+//! Modules in reading order: leaves (`build`, `defer`, `create`, `positions`), operators (`elementwise`, `operators`, `complex`), moves
 //! (`movement`, `index`, `shape`, `arrange`, `diagonal`, `join`, `window`), reductions (`reduce`, `statistics`, `nan`,
 //! `normalise`), products (`contract`, `einsum`, `products`, `einop`), functions of whole tensors (`call`, `sort`,
-//! `gather`, `linalg`), and `random`. All but the kinds of node below are compositions of these kinds, so that no other
+//! `gather`, `linalg`, `fft`), and `random`. All but the kinds of node below are compositions of these kinds, so that no other
 //! layer knows of them.
 
 mod arrange;
 mod build;
 mod call;
+mod complex;
 mod contract;
 mod create;
 mod defer;
@@ -26,6 +27,7 @@ mod diagonal;
 mod einop;
 mod einsum;
 mod elementwise;
+pub mod fft;
 mod gather;
 mod index;
 mod join;
@@ -62,6 +64,8 @@ use crate::op::{Op, ReduceOp};
 
 pub use arrange::{Indexing, broadcast_arrays, meshgrid};
 pub use build::{constant, input, number, size};
+pub(crate) use complex::PartsOp;
+pub use complex::complex;
 pub use create::{arange, eye, full, linspace, ones, zeros};
 pub use defer::{Defer, defer};
 pub use einop::einop;
@@ -114,6 +118,8 @@ pub(crate) enum Kind {
     Move { name: &'static str, arg: LazyTensor, at: Box<[Dim]> },
     /// A reduction over one axis.
     Reduce { op: ReduceOp, arg: LazyTensor, axis: usize },
+    /// Parts of complex numbers, or complex numbers of parts.
+    Parts { op: PartsOp, args: SmallVec<[LazyTensor; 2]> },
     /// A matrix product of ranks of at least 1, in the dtype of both.
     Matmul { args: [LazyTensor; 2] },
     /// A result of a function of whole tensors; its other results share the call.
@@ -196,6 +202,7 @@ impl LazyTensor {
             | Kind::Map { .. }
             | Kind::Move { .. }
             | Kind::Reduce { .. }
+            | Kind::Parts { .. }
             | Kind::Matmul { .. }
             | Kind::Call { .. } => Ok(()),
         }
@@ -224,6 +231,7 @@ impl Node {
             Kind::Map { op, .. } => op.name(),
             Kind::Move { name, .. } => name,
             Kind::Reduce { op, .. } => op.name(),
+            Kind::Parts { op, .. } => op.name(),
             Kind::Matmul { .. } => "matmul",
             Kind::Call { call, .. } => call.function.name(),
             Kind::Failed(_) => "error",
@@ -246,6 +254,7 @@ impl Node {
             | Kind::Failed(_) => &[],
             Kind::Map { args, .. } => args,
             Kind::Move { arg, .. } | Kind::Reduce { arg, .. } => std::slice::from_ref(arg),
+            Kind::Parts { args, .. } => args,
             Kind::Matmul { args } => args,
             Kind::Call { call, .. } => &call.args,
         }
@@ -265,6 +274,7 @@ impl Node {
             | Kind::Failed(_) => {}
             Kind::Map { args, .. } => into.extend(args),
             Kind::Move { arg, .. } | Kind::Reduce { arg, .. } => into.push(arg),
+            Kind::Parts { args, .. } => into.extend(args),
             Kind::Matmul { args } => into.extend(args),
             Kind::Call { call, .. } => {
                 into.extend(Arc::into_inner(call).into_iter().flat_map(|call| call.args))

@@ -4,14 +4,15 @@
 //! scalar operators are rows of one table ([`op`]) whose meaning is written over primitive operations ([`prim`],
 //! [`expand`], [`elementary`]); tensors are defined by expressions in index notation ([`expr`]); what could not
 //! be proven about sizes is a [`guard`]; whole-tensor functions of libraries are a [`Function`]. A user builds [`LazyTensor`]s ([`lazy`]) and [`trace`] turns them into
-//! definitions. The texts of the layers above are read by the cursor in [`text`]. What it must never know: plans,
+//! definitions, in which complex numbers are pairs of real ones. The texts of the layers above are read by the cursor in [`text`]. What it must never know: plans,
 //! kernels, loops, storage order.
 //!
 //! Modules in reading order: `dim`, `prim`, `op`, `expand`, `elementary`, `threefry`, `expr`, `function`, `guard`, `lazy`,
-//! `context`, `trace`, `key`, `text`.
+//! `context`, `complex`, `trace`, `key`, `text`.
 
 #![forbid(unsafe_code)]
 
+mod complex;
 mod context;
 pub mod dim;
 pub mod elementary;
@@ -36,12 +37,12 @@ pub use expr::{Expr, ExprArena, ExprId, Source, Tree};
 pub use function::{Combine, Field, Function};
 pub use guard::{Condition, Guard};
 pub use key::Structure;
-pub use lazy::random;
 pub use lazy::{
     Along, At, Axes, Defer, Dot, Indexing, LazyTensor, MAX_RANK, NewShape, Operand, Order, Parts, Shape,
-    Side, Window, along, arange, at, axis, broadcast_arrays, concat, constant, cross, defer, einop, einsum,
-    eye, full, inner, input, kron, linalg, linspace, maximum, meshgrid, minimum, number, ones, outer, size,
-    stack, tensordot, vecdot, where_, zeros,
+    Side, Window, along, arange, at, axis, broadcast_arrays, complex, concat, constant, cross, defer, einop,
+    einsum, eye, full, inner, input, kron, linalg, linspace, maximum, meshgrid, minimum, number, ones, outer,
+    size, stack, tensordot, vecdot, where_, zeros,
 };
+pub use lazy::{fft, random};
 pub use op::{Op, ReduceOp};
 pub use trace::{Definition, InputDecl, Trace};

@@ -6,6 +6,7 @@
 //! documentation, simplifier and tests read the table; adding an operator is a row there and an arm in `expand`.
 
 mod algebra;
+mod complex;
 mod reduce;
 mod table;
 #[cfg(test)]
@@ -40,7 +41,7 @@ pub enum Op {
     Pow,
     /// Sign flipped.
     Neg,
-    /// Absolute value.
+    /// Absolute value; of a complex number a real one.
     Abs,
     /// `max(x, 0)`: NaN stays, -0 becomes +0.
     Relu,
@@ -240,9 +241,8 @@ impl Op {
         TABLE.iter().find(|info| info.arity == 2 && info.symbol == Some(symbol)).map(|info| info.op)
     }
 
-    /// Dtype in which arguments of these dtypes are combined, and dtype of the result; `None` if undefined, or if there
-    /// is no arithmetic on that dtype: complex numbers are passed through. For `where` the first argument is left out
-    /// of the promotion.
+    /// Dtype in which arguments of these dtypes are combined, and dtype of the result; `None` if undefined. For `where` the
+    /// first argument is left out of the promotion. With f16 and bf16 is computed in f32, rounded after each operator.
     ///
     /// ```
     /// use tj_ir::Op;
@@ -252,15 +252,12 @@ impl Op {
     /// assert_eq!(Op::Add.dtypes(&[DType::F16, DType::F16]), Some((DType::F16, DType::F16)));
     /// ```
     pub fn dtypes(self, args: &[DType]) -> Option<(DType, DType)> {
-        self.info().dtypes.of(args)
+        self.dtypes_by(self.info().dtypes, args)
     }
-}
 
-impl DTypeRule {
-    /// As [`Op::dtypes`], for an operator with this rule.
-    pub(crate) fn of(self, args: &[DType]) -> Option<(DType, DType)> {
+    /// As [`Op::dtypes`], for who has the rule at hand.
+    pub(crate) fn dtypes_by(self, rule: DTypeRule, args: &[DType]) -> Option<(DType, DType)> {
         use DTypeRule::{Bits, Choice, Float, Integer, Number, Predicate, Same, To};
-        let rule = self;
         let promoted = match rule {
             Choice => args.get(1..)?,
             Same | Number | Float | Predicate | Bits | Integer | To(_) => args,
@@ -268,9 +265,10 @@ impl DTypeRule {
         .iter()
         .copied()
         .reduce(DType::promote)?;
-        let arithmetic = has_arithmetic(promoted);
+        if promoted.is_complex() {
+            return self.complex_dtypes(args, promoted);
+        }
         match rule {
-            Same | Number | Float | Predicate if !arithmetic => None,
             Same => Some((promoted, promoted)),
             Number => (!promoted.is_bool()).then_some((promoted, promoted)),
             Float => {
@@ -280,31 +278,8 @@ impl DTypeRule {
             Predicate => Some((promoted, DType::Bool)),
             Bits => (promoted.is_bool() || promoted.is_int()).then_some((promoted, promoted)),
             Integer => promoted.is_int().then_some((promoted, promoted)),
-            Choice if promoted.is_complex() => None,
             Choice => (args.first() == Some(&DType::Bool)).then_some((promoted, promoted)),
-            To(to) if to != promoted && (to.is_complex() || promoted.is_complex()) => None,
             To(to) => Some((promoted, to)),
         }
-    }
-}
-
-/// Whether values of a dtype can be computed with, and not only be moved. With f16 and bf16 that is in f32, rounded
-/// after each operator.
-pub(crate) fn has_arithmetic(dtype: DType) -> bool {
-    match dtype {
-        DType::C64 | DType::C128 => false,
-        DType::Bool
-        | DType::I8
-        | DType::I16
-        | DType::I32
-        | DType::I64
-        | DType::U8
-        | DType::U16
-        | DType::U32
-        | DType::U64
-        | DType::F16
-        | DType::BF16
-        | DType::F32
-        | DType::F64 => true,
     }
 }

@@ -5,6 +5,8 @@
 //! -1 and 2 are constants, any other is a run-time number, one a node, so that programs which differ only in such
 //! numbers are one program.
 //!
+//! Complex tensors become two real ones ([`complex`]): nothing below knows of complex numbers.
+//!
 //! Deferred sizes become sizes of the program ([`merge`]): those that meet as equal are one, those that are read over
 //! other sizes are 1, the rest is numbered. So the bits and the text of a program depend on no counter.
 
@@ -25,8 +27,10 @@ use crate::lazy::{Kind, LazyTensor, Node, Shape};
 use crate::op::{Op, ReduceOp};
 use crate::walk::post_order;
 
+mod complex;
 mod merge;
 
+use complex::{Complex, is_complex};
 use merge::Merged;
 
 /// A program in index notation, one definition an operator.
@@ -46,6 +50,10 @@ pub struct Trace {
     pub numbers: Vec<Scalar>,
     /// Every size symbol, in order of appearance.
     pub symbols: Vec<Symbol>,
+    /// Which inputs are complex to whoever gives them: here they are real, with one more axis at the end for the parts.
+    pub complex_inputs: Vec<bool>,
+    /// Which outputs are complex to whoever asks for them, as `complex_inputs`.
+    pub complex_outputs: Vec<bool>,
     /// The deferred symbol that each of `symbols` stands for, if it does.
     pub deferred: Vec<Option<Symbol>>,
 }
@@ -95,6 +103,7 @@ pub fn trace(declared: &[LazyTensor], outputs: &[LazyTensor]) -> Result<Trace, I
     for tensor in outputs {
         let source = ctx.as_source(tensor);
         ctx.trace.outputs.push(source);
+        ctx.trace.complex_outputs.push(tensor.dtype().is_complex());
     }
     Ok(ctx.trace)
 }
@@ -107,6 +116,15 @@ enum Traced {
     Leaf(ExprId),
     /// The position along an axis, which whoever reads it knows.
     Positions,
+    /// Two real tensors, or pairs.
+    Complex(Complex),
+}
+
+impl Traced {
+    /// A source that is whole: pairs, if it is complex.
+    fn whole(source: Source, dtype: DType) -> Traced {
+        if dtype.is_complex() { Traced::Complex(Complex::Pairs(source)) } else { Traced::Source(source) }
+    }
 }
 
 #[derive(Default)]
@@ -116,6 +134,8 @@ struct Ctx {
     /// Shapes of the leaves that are positions.
     positions: FxHashMap<*const Node, Shape>,
     merged: Merged,
+    /// The index map of the complex move that is split next.
+    moved: Option<Indices>,
     /// Deferred symbols that others do not stand for, with their names in the program.
     numbered: IndexMap<Symbol, Symbol>,
     names: IndexMap<Arc<str>, u32>,
@@ -126,7 +146,6 @@ struct Ctx {
 
 impl Ctx {
     fn add(&mut self, node: &Node) -> Result<Traced, IrError> {
-        check_dtype(node)?;
         let shape = self.sizes(&node.shape, node.location)?;
         for guard in &node.guards {
             let condition = guard.condition.try_map(|dim| self.size(dim, node.location))?;
@@ -138,11 +157,8 @@ impl Ctx {
         let body = match &node.kind {
             Kind::Failed(error) => return Err(error.clone()),
             Kind::Input { name } => return self.input(name, node, shape),
-            Kind::Data(tensor) => {
-                let (dtype, data) = (node.dtype, Some(Tensor::clone(tensor)));
-                self.trace.inputs.push(InputDecl { name: None, dtype, shape, data });
-                return Ok(Traced::Source(Source::Input(self.trace.inputs.len() as u32 - 1)));
-            }
+            Kind::Data(tensor) => return Ok(self.new_input(None, node, shape, Some(tensor.as_reals()))),
+            Kind::Const(value) if node.dtype.is_complex() => return Ok(self.complex_number(*value)),
             Kind::Const(value) => return Ok(Traced::Leaf(self.number(*value))),
             Kind::Size(dim) => {
                 let dim = self.size(dim, node.location)?;
@@ -152,6 +168,19 @@ impl Ctx {
                 self.positions.insert(node, shape);
                 return Ok(Traced::Positions);
             }
+            Kind::Call { call, output } => {
+                let args = call.args.iter().map(|arg| self.as_source(arg)).collect();
+                let call = Expr::Call { function: call.function, args, output: *output as u32 };
+                let body = self.trace.arena.intern(call, node.dtype.real());
+                let source = self.define_whole(node, real_shape(node.dtype, shape), body);
+                return Ok(Traced::whole(source, node.dtype));
+            }
+            Kind::Map { .. } | Kind::Reduce { .. } | Kind::Matmul { .. } | Kind::Parts { .. }
+                if is_complex(node) =>
+            {
+                return Ok(self.split(node, shape));
+            }
+            Kind::Parts { .. } => unreachable!("trace: parts are of complex numbers"),
             Kind::Map { op, args } => {
                 let args = args.iter().map(|arg| {
                     let at = broadcast_indices(&self.shape_of(arg), &shape);
@@ -163,49 +192,88 @@ impl Ctx {
             Kind::Move { arg, at, .. } => {
                 // A slice may start at a size that no shape mentions.
                 let at = self.sizes(at, node.location)?;
+                if node.dtype.is_complex() {
+                    self.moved = Some(at);
+                    return Ok(self.split(node, shape));
+                }
                 self.read(arg, at)
             }
             Kind::Reduce { op, arg, axis } => {
-                let index = Symbol::index(rank as u32);
                 let mut at: Indices = (0..rank).map(position).collect();
-                at.insert(*axis, Dim::symbol(&index));
+                at.insert(*axis, position(rank));
                 let body = self.read(arg, at);
-                let tree = if *axis == rank { Tree::Row } else { Tree::Col };
                 let extent = self.shape_of(arg)[*axis].clone();
-                self.trace.arena.intern(Expr::Reduce { op: *op, tree, index, extent, body }, node.dtype)
+                self.reduction(*op, *axis, rank, &extent, body, node.dtype)
             }
             Kind::Matmul { args: [a, b] } => self.matmul(a, b, rank, node.dtype),
-            Kind::Call { call, output } => {
-                let args = call.args.iter().map(|arg| self.as_source(arg)).collect();
-                let call = Expr::Call { function: call.function, args, output: *output as u32 };
-                self.trace.arena.intern(call, node.dtype)
-            }
         };
+        Ok(Traced::Source(self.define_whole(node, shape, body)))
+    }
+
+    fn define_whole(&mut self, node: &Node, shape: Shape, body: ExprId) -> Source {
         self.trace.defs.push(Definition {
             word: Arc::from(node.word()),
             shape,
-            dtype: node.dtype,
+            dtype: self.trace.arena.dtype(body),
             body,
             location: node.location,
         });
-        Ok(Traced::Source(Source::Def(self.trace.defs.len() as u32 - 1)))
+        Source::Def(self.trace.defs.len() as u32 - 1)
+    }
+
+    /// A reduction over an axis of a tensor, whose result has this rank.
+    fn reduction(
+        &mut self,
+        op: ReduceOp,
+        axis: usize,
+        rank: usize,
+        extent: &Dim,
+        body: ExprId,
+        dtype: DType,
+    ) -> ExprId {
+        let tree = if axis == rank { Tree::Row } else { Tree::Col };
+        let index = Symbol::index(rank as u32);
+        self.trace.arena.intern(Expr::Reduce { op, tree, index, extent: extent.clone(), body }, dtype)
     }
 
     /// The shape of a tensor in the program.
     fn shape_of(&self, tensor: &LazyTensor) -> Shape {
-        match self.done[&Arc::as_ptr(&tensor.0)] {
+        match self.traced(tensor) {
             Traced::Leaf(_) => Shape::new(),
             Traced::Positions => self.positions[&Arc::as_ptr(&tensor.0)].clone(),
-            Traced::Source(Source::Input(i)) => self.trace.inputs[i as usize].shape.clone(),
-            Traced::Source(Source::Def(q)) => self.trace.defs[q as usize].shape.clone(),
+            Traced::Source(source) => self.source_shape(source),
+            Traced::Complex(complex) => self.complex_shape(complex),
         }
     }
 
+    fn source_shape(&self, source: Source) -> Shape {
+        match source {
+            Source::Input(i) => self.trace.inputs[i as usize].shape.clone(),
+            Source::Def(q) => self.trace.defs[q as usize].shape.clone(),
+        }
+    }
+
+    fn traced(&self, tensor: &LazyTensor) -> Traced {
+        self.done[&Arc::as_ptr(&tensor.0)]
+    }
+
     fn matmul(&mut self, a: &LazyTensor, b: &LazyTensor, rank: usize, dtype: DType) -> ExprId {
-        let index = Symbol::index(rank as u32);
-        let k = Dim::symbol(&index);
+        let (at_a, at_b, tree) = self.matmul_indices(a, b, rank);
+        let extent = self.shape_of(a).last().cloned().unwrap_or(Dim::ONE);
+        let factors = [self.read(a, at_a), self.read(b, at_b)];
+        let body = self.trace.arena.map(Op::Mul, SmallVec::from_slice(&factors));
+        self.contraction(tree, rank, &extent, body, dtype)
+    }
+
+    fn contraction(&mut self, tree: Tree, rank: usize, extent: &Dim, body: ExprId, dtype: DType) -> ExprId {
+        let (op, index, extent) = (ReduceOp::Sum, Symbol::index(rank as u32), extent.clone());
+        self.trace.arena.intern(Expr::Reduce { op, tree, index, extent, body }, dtype)
+    }
+
+    /// Where the factors of a matrix product are read, and the order of its sums.
+    fn matmul_indices(&self, a: &LazyTensor, b: &LazyTensor, rank: usize) -> (Indices, Indices, Tree) {
+        let k = position(rank);
         let (sa, sb) = (self.shape_of(a), self.shape_of(b));
-        let extent = sa[sa.len() - 1].clone();
         let batch = rank - usize::from(sa.len() > 1) - usize::from(sb.len() > 1);
         let batch_at = |shape: &[Dim]| -> Indices {
             let own = shape.len().saturating_sub(2);
@@ -222,34 +290,45 @@ impl Ctx {
         if sb.len() > 1 {
             at_b.push(position(rank - 1));
         }
-        let factors = [self.read(a, at_a), self.read(b, at_b)];
-        let body = self.trace.arena.map(Op::Mul, SmallVec::from_slice(&factors));
         let tree = match (sa.len() > 1, sb.len() > 1) {
             (true, true) => Tree::Contract,
             (_, false) => Tree::Row,
             (false, true) => Tree::Col,
         };
-        self.trace.arena.intern(Expr::Reduce { op: ReduceOp::Sum, tree, index, extent, body }, dtype)
+        (at_a, at_b, tree)
     }
 
     fn input(&mut self, name: &Arc<str>, node: &Node, shape: Shape) -> Result<Traced, IrError> {
-        let declaration = |dtype: DType, shape: &[Dim]| format!("{dtype}{}", shape_text(shape));
-        if let Some(&position) = self.names.get(name) {
-            let first = &self.trace.inputs[position as usize];
-            if first.dtype != node.dtype || first.shape != shape {
-                let cause = Cause::DuplicateInput {
-                    name: name.to_string(),
-                    first: declaration(first.dtype, &first.shape),
-                    second: declaration(node.dtype, &shape),
-                };
-                return Err(IrError::new(cause, node.location));
-            }
-            return Ok(Traced::Source(Source::Input(position)));
+        let Some(&position) = self.names.get(name) else {
+            self.names.insert(name.clone(), self.trace.inputs.len() as u32);
+            return Ok(self.new_input(Some(name.clone()), node, shape, None));
+        };
+        let first = &self.trace.inputs[position as usize];
+        let is_complex = self.trace.complex_inputs[position as usize];
+        let known = if is_complex { first.dtype.complex() } else { first.dtype };
+        if known != node.dtype || first.shape != real_shape(node.dtype, shape.clone()) {
+            let sizes = &first.shape[..first.shape.len() - usize::from(is_complex)];
+            let cause = Cause::DuplicateInput {
+                name: name.to_string(),
+                first: format!("{known}{}", shape_text(sizes)),
+                second: format!("{}{}", node.dtype, shape_text(&shape)),
+            };
+            return Err(IrError::new(cause, node.location));
         }
-        let position = self.trace.inputs.len() as u32;
-        self.names.insert(name.clone(), position);
-        self.trace.inputs.push(InputDecl { name: Some(name.clone()), dtype: node.dtype, shape, data: None });
-        Ok(Traced::Source(Source::Input(position)))
+        Ok(Traced::whole(Source::Input(position), node.dtype))
+    }
+
+    fn new_input(
+        &mut self,
+        name: Option<Arc<str>>,
+        node: &Node,
+        shape: Shape,
+        data: Option<Tensor>,
+    ) -> Traced {
+        let (dtype, shape) = (node.dtype.real(), real_shape(node.dtype, shape));
+        self.trace.inputs.push(InputDecl { name, dtype, shape, data });
+        self.trace.complex_inputs.push(node.dtype.is_complex());
+        Traced::whole(Source::Input(self.trace.inputs.len() as u32 - 1), node.dtype)
     }
 
     /// A number: a constant if its class is special, else an argument.
@@ -264,7 +343,7 @@ impl Ctx {
     }
 
     fn read(&mut self, arg: &LazyTensor, at: Indices) -> ExprId {
-        match self.done[&Arc::as_ptr(&arg.0)] {
+        match self.traced(arg) {
             Traced::Leaf(id) => id,
             Traced::Positions => {
                 // It has one axis.
@@ -272,13 +351,15 @@ impl Ctx {
                 self.trace.arena.intern(Expr::Size(position), DType::I64)
             }
             Traced::Source(source) => self.trace.arena.read(source, at, arg.dtype()),
+            Traced::Complex(_) => unreachable!("trace: complex numbers are read as parts"),
         }
     }
 
     /// A leaf that is an output, or given to a function of whole tensors, becomes a definition of its own.
     fn as_source(&mut self, tensor: &LazyTensor) -> Source {
-        let body = match self.done[&Arc::as_ptr(&tensor.0)] {
+        let body = match self.traced(tensor) {
             Traced::Source(source) => return source,
+            Traced::Complex(complex) => return self.pairs(tensor, complex),
             Traced::Leaf(body) => body,
             Traced::Positions => self.trace.arena.intern(Expr::Size(position(0)), DType::I64),
         };
@@ -351,27 +432,33 @@ impl Ctx {
     }
 }
 
-/// No kernel holds a complex number, so that not even moves and numbers may be one. Operators have been refused where
-/// they were called.
-fn check_dtype(node: &Node) -> Result<(), IrError> {
-    let op = match &node.kind {
-        Kind::Move { name, .. } => *name,
-        Kind::Const(_) => "number",
-        Kind::Input { .. }
-        | Kind::Data(_)
-        | Kind::Size(_)
-        | Kind::Positions
-        | Kind::Map { .. }
-        | Kind::Reduce { .. }
-        | Kind::Matmul { .. }
-        | Kind::Call { .. }
-        | Kind::Failed(_) => return Ok(()),
-    };
-    let dtype = node.dtype;
-    if dtype.is_complex() {
-        return Err(IrError::new(Cause::Unsupported { op, dtype }, node.location));
+/// The real numbers that a number is.
+pub(crate) fn number_parts(value: Scalar) -> SmallVec<[Scalar; 2]> {
+    match value {
+        Scalar::C64(z) => SmallVec::from_slice(&[Scalar::F32(z.re), Scalar::F32(z.im)]),
+        Scalar::C128(z) => SmallVec::from_slice(&[Scalar::F64(z.re), Scalar::F64(z.im)]),
+        Scalar::Bool(_)
+        | Scalar::I8(_)
+        | Scalar::I16(_)
+        | Scalar::I32(_)
+        | Scalar::I64(_)
+        | Scalar::U8(_)
+        | Scalar::U16(_)
+        | Scalar::U32(_)
+        | Scalar::U64(_)
+        | Scalar::F16(_)
+        | Scalar::BF16(_)
+        | Scalar::F32(_)
+        | Scalar::F64(_) => SmallVec::from_slice(&[value]),
     }
-    Ok(())
+}
+
+/// The sizes that a tensor has in a program, where complex numbers are pairs along a last axis.
+pub(crate) fn real_shape(dtype: DType, mut shape: Shape) -> Shape {
+    if dtype.is_complex() {
+        shape.push(Dim::from(2));
+    }
+    shape
 }
 
 /// Whether a number is part of a program, and not one that the program receives.

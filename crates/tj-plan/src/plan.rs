@@ -113,7 +113,18 @@ impl RootCall {
 impl Plan {
     /// The traced form.
     pub fn from_trace(trace: Trace) -> Plan {
-        let Trace { arena, inputs, defs, outputs, guards, numbers, symbols, deferred: _ } = trace;
+        let Trace {
+            arena,
+            inputs,
+            defs,
+            outputs,
+            guards,
+            numbers,
+            symbols,
+            complex_inputs: _,
+            complex_outputs: _,
+            deferred: _,
+        } = trace;
         let queries = defs.into_iter().map(|def| Query {
             word: def.word,
             shape: def.shape,

@@ -6,15 +6,16 @@
 
 #![expect(clippy::unwrap_used, reason = "a test stops where something is not as it should be")]
 
+use tj_ir::fft::{self, Norm};
 use tj_ir::random::{Key, integers, normal, uniform};
 use tj_ir::trace::trace;
 use tj_ir::{
-    Dim, DimError, Indexing, LazyTensor, Symbol, Window, arange, at, axis, broadcast_arrays, concat, cross,
-    einop, einsum, eye, full, inner, input, kron, linspace, meshgrid, number, outer, stack, tensordot,
-    vecdot, where_,
+    Axes, Dim, DimError, Indexing, LazyTensor, Symbol, Window, arange, at, axis, broadcast_arrays, complex,
+    concat, cross, einop, einsum, eye, full, inner, input, kron, linalg, linspace, meshgrid, number, outer,
+    stack, tensordot, vecdot, where_,
 };
 use tj_plan::{DefaultScheduler, Form, Plan, Scheduler, canonicalise, fuse, interpret, verify, verify_fused};
-use tj_tensor::{DType, Scalar, Tensor};
+use tj_tensor::{Complex, DType, Scalar, Tensor};
 
 /// Where the arguments of a case come from: each is an input `name` of a shape such as `nm2`.
 struct Data {
@@ -51,6 +52,14 @@ impl Data {
     fn nan(&self, name: &str, shape: &str) -> LazyTensor {
         let x = self.f(name, shape);
         where_(&x.less(-1.5), f64::NAN, &x)
+    }
+
+    fn z(&self, name: &str, shape: &str) -> LazyTensor {
+        complex(self.f(name, shape), self.f(&name.to_uppercase(), shape))
+    }
+
+    fn y(&self, name: &str, shape: &str) -> LazyTensor {
+        complex(self.g(name, shape), self.g(&name.to_uppercase(), shape))
     }
 
     fn b(&self, name: &str, shape: &str) -> LazyTensor {
@@ -416,5 +425,111 @@ fn random_numbers() {
         }),
         ("random_normal", |d| normal(8, [d.n.clone(), d.m.clone()], DType::F64)),
         ("random_normal_narrow", |d| normal(9, [d.n.clone()], DType::F32).cast(DType::F64)),
+    ]);
+}
+
+#[test]
+fn complex_arithmetic() {
+    check(&[
+        ("z_add", |d| d.z("a", "nm") + d.z("b", "m") * 2),
+        ("z_number", |d| d.z("a", "nm") * Complex::new(2.5, -1.0) - 1),
+        ("z_promotes", |d| d.i("a", "n") * Complex::new(0.5, 1.0)),
+        ("z_mixed", |d| d.y("a", "nm") * d.g("b", "m")),
+        ("z_widens", |d| d.y("a", "nm") + d.f("b", "m")),
+        ("z_div", |d| d.z("a", "nm") / (d.z("b", "nm") + Complex::new(0.0, 7.0))),
+        ("z_div_real", |d| d.z("a", "nm") / (d.f("b", "m") + 9)),
+        ("z_div_zero", |d| d.z("a", "nm") / 0),
+        ("z_parts", |d| d.z("a", "nm").real() - d.z("a", "nm").imag()),
+        ("z_angle", |d| d.z("a", "nm").angle()),
+        ("z_angle_real", |d| d.f("a", "nm").angle()),
+        ("z_abs", |d| d.y("a", "nm").abs()),
+        ("z_power", |d| d.z("a", "nm").pow(3)),
+        ("z_power_back", |d| (d.z("a", "nm") + 5).pow(-2)),
+        ("z_power_pair", |d| (d.z("a", "nm") + 4).pow(d.z("b", "m"))),
+        ("z_power_real", |d| (d.z("a", "nm") + 4).pow(0.5)),
+        ("z_round", |d| d.z("a", "nm").round()),
+        ("z_equal", |d| d.z("a", "nm").equal(d.f("a", "nm"))),
+        ("z_logical", |d| (d.z("a", "nm") * d.b("c", "nm")).logical_xor(d.z("b", "nm"))),
+        ("z_where", |d| where_(&d.b("c", "nm"), d.z("a", "nm"), 1.5)),
+    ]);
+}
+
+#[test]
+fn complex_arrays() {
+    check(&[
+        ("z_sum", |d| d.z("a", "nm").sum(1)),
+        ("z_sum_all", |d| d.y("a", "nm").sum(())),
+        ("z_mean", |d| d.z("a", "nm").mean(0)),
+        ("z_var", |d| d.z("a", "nm").var(1, 0.0)),
+        ("z_prod", |d| d.z("a", "nm").prod(1)),
+        ("z_prod_axes", |d| d.z("a", "2nm").prod(Axes::from([0, 2]).keepdims())),
+        ("z_any", |d| (d.z("a", "nm") * d.b("c", "nm")).any(1)),
+        ("z_count", |d| (d.z("a", "nm") * d.b("c", "nm")).count_nonzero(0)),
+        ("z_cumsum", |d| d.z("a", "nm").cumulative_sum(0)),
+        ("z_cumprod", |d| d.z("a", "nm").cumulative_prod(1)),
+        ("z_matmul", |d| d.z("a", "nm").matmul(&d.z("b", "m3"))),
+        ("z_matvec", |d| d.f("a", "nm").matmul(&d.z("b", "m"))),
+        ("z_einsum", |d| einsum("ij,kj->ik", &[&d.z("a", "nm"), &d.z("b", "3m")])),
+        ("z_tensordot", |d| tensordot(&d.z("a", "nm"), &d.z("b", "mn"), ([0, 1], [1, 0]))),
+        ("z_vecdot", |d| vecdot(&d.z("a", "nm"), &d.z("b", "nm"), -1)),
+        ("z_transpose", |d| d.z("a", "nm").transpose().conj()),
+        ("z_slice", |d| d.z("a", "nm").index([at(None, None, -1), at(1, None, 1)])),
+        ("z_concat", |d| concat(&[d.z("a", "nm"), d.f("b", "nm")], 1)),
+        ("z_reshape", |d| d.z("a", "n6").reshape([-1, 3]) * 2),
+        ("z_roll", |d| d.z("a", "nm").roll(1, 0)),
+        ("z_take", |d| d.z("a", "5m").take(&(d.i("i", "n") % 5), 0)),
+    ]);
+}
+
+#[test]
+fn fourier_transforms() {
+    check(&[
+        ("fft", |d| fft::fft(&d.z("a", "nm"), None, -1, Norm::Backward)),
+        ("fft_real", |d| fft::fft(&d.g("a", "nm"), None, 0, Norm::Ortho)),
+        ("fft_cut", |d| fft::fft(&d.z("a", "nm"), Dim::from(2), -1, Norm::Forward) * 2),
+        ("fft_long", |d| fft::fft(&d.i("a", "nm"), Dim::from(7), 0, Norm::Backward)),
+        ("ifft", |d| fft::ifft(&d.z("a", "nm"), None, -1, Norm::Backward)),
+        ("fftn", |d| fft::fftn(&d.z("a", "nm"), None, (), Norm::Forward)),
+        ("ifftn", |d| fft::ifftn(&d.z("a", "2nm"), Some(&[3.into(), 4.into()]), [2, 0], Norm::Backward)),
+        ("rfft", |d| fft::rfft(&d.f("a", "nm"), None, -1, Norm::Backward)),
+        ("rfft_long", |d| fft::rfft(&d.g("a", "nm"), Dim::from(6), 0, Norm::Ortho)),
+        ("irfft", |d| fft::irfft(&d.z("a", "nm"), None, -1, Norm::Backward)),
+        ("irfft_odd", |d| fft::irfft(&d.z("a", "nm"), Dim::from(5), 0, Norm::Forward)),
+        ("rfftn", |d| fft::rfftn(&d.f("a", "nm"), None, (), Norm::Backward)),
+        ("irfftn", |d| fft::irfftn(&d.z("a", "nm"), Some(&[3.into(), 5.into()]), [0, 1], Norm::Backward)),
+        ("hfft", |d| fft::hfft(&d.z("a", "nm"), Dim::from(5), -1, Norm::Backward)),
+        ("ihfft", |d| fft::ihfft(&d.f("a", "nm"), None, -1, Norm::Ortho)),
+        ("fftfreq", |d| fft::fftfreq(&d.n + 1, 0.5, DType::F64)),
+        ("rfftfreq", |d| fft::rfftfreq(&d.n + 1, 0.25, DType::F64)),
+        ("fftshift", |d| fft::fftshift(&d.z("a", "nm"), ())),
+        ("ifftshift", |d| fft::ifftshift(&d.f("a", "nm"), 0)),
+    ]);
+}
+
+#[test]
+fn complex_matrices() {
+    check(&[
+        ("z_inv", |d| linalg::inv(&(d.z("a", "n33") + eye(3, 3, 0, DType::F64) * 9))),
+        ("z_det", |d| linalg::det(&d.z("a", "n33"))),
+        ("z_slogdet", |d| linalg::slogdet(&(d.z("a", "n33") + eye(3, 3, 0, DType::F64) * 9)).0),
+        ("z_logdet", |d| linalg::slogdet(&(d.z("a", "n33") + eye(3, 3, 0, DType::F64) * 9)).1),
+        ("z_solve", |d| linalg::solve(&(d.z("a", "33") + eye(3, 3, 0, DType::F64) * 9), &d.f("b", "3m"))),
+        ("z_cholesky", |d| {
+            let a = d.z("a", "n33");
+            linalg::cholesky(
+                &(a.matmul(&a.conj().matrix_transpose()) + eye(3, 3, 0, DType::F64)),
+                linalg::Triangle::Lower,
+            )
+        }),
+        ("z_svdvals", |d| linalg::svdvals(&d.z("a", "n32"))),
+        ("z_eigvalsh", |d| {
+            let a = d.z("a", "n33");
+            linalg::eigvalsh(&(&a + a.conj().matrix_transpose()))
+        }),
+        ("z_pinv", |d| linalg::pinv(&d.z("a", "n32"), 1e-13)),
+        ("z_matrix_power", |d| linalg::matrix_power(&d.z("a", "n22"), 5)),
+        ("z_norm", |d| linalg::vector_norm(&d.z("a", "nm"), 1, 2.0)),
+        ("z_norm_one", |d| linalg::vector_norm(&d.z("a", "nm"), 0, 1.0)),
+        ("z_norm_matrix", |d| linalg::matrix_norm(&d.z("a", "n32"), linalg::MatrixNorm::Nuclear)),
     ]);
 }

@@ -44,7 +44,8 @@ pub(crate) fn input_name(decl: &InputDecl, position: usize) -> String {
 }
 
 impl Binder {
-    pub fn new(symbols: &[Symbol], inputs: &[InputDecl]) -> Binder {
+    /// `complex` says which inputs are complex: the last axis of their declarations is that of the parts.
+    pub fn new(symbols: &[Symbol], inputs: &[InputDecl], complex: &[bool]) -> Binder {
         let axis = |dim: &Dim| match (dim.is_const(), dim.as_symbol()) {
             (Some(c), _) => Axis::Fixed(c),
             (None, Some(symbol)) => match symbols.iter().position(|s| s == symbol) {
@@ -56,15 +57,26 @@ impl Binder {
         let arguments: Vec<Argument> = inputs
             .iter()
             .enumerate()
-            .map(|(position, decl)| Argument {
-                name: input_name(decl, position),
-                axes: decl.shape.iter().map(axis).collect(),
-                declared: format!("{}{}", decl.dtype, shape_text(&decl.shape)),
-                dtype: decl.dtype,
+            .map(|(position, decl)| {
+                // Data are in the plan as the plan sees them.
+                let is_complex = complex[position] && decl.data.is_none();
+                let shape = &decl.shape[..decl.shape.len() - usize::from(is_complex)];
+                let dtype = if is_complex { decl.dtype.complex() } else { decl.dtype };
+                Argument {
+                    name: input_name(decl, position),
+                    axes: shape.iter().map(axis).collect(),
+                    declared: format!("{dtype}{}", shape_text(shape)),
+                    dtype,
+                }
             })
             .collect();
         let has_expressions = arguments.iter().flat_map(|a| &a.axes).any(|a| matches!(a, Axis::Expr(_)));
         Binder { symbols: symbols.to_vec(), arguments, has_expressions }
+    }
+
+    /// Type and sizes of an input, as it was declared.
+    pub fn declared(&self, position: usize) -> &str {
+        &self.arguments[position].declared
     }
 
     pub fn symbols(&self) -> &[Symbol] {

@@ -6,7 +6,6 @@
 use std::sync::Arc;
 
 use smallvec::SmallVec;
-use tj_ir::shape_text;
 use tj_plan::Engine;
 use tj_tensor::Tensor;
 
@@ -145,7 +144,7 @@ pub(crate) fn order<'t>(
     each.map(|(position, (tensor, decl))| {
         tensor.ok_or_else(|| Error::MissingInput {
             name: input_name(decl, position),
-            declared: format!("{}{}", decl.dtype, shape_text(&decl.shape)),
+            declared: program.binder.declared(position).to_string(),
         })
     })
     .collect()

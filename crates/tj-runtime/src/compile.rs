@@ -20,7 +20,7 @@ use crate::explain;
 use crate::in_place::share_memory;
 use crate::observe::{Clock, Observer, Stage};
 use crate::options::CompileOptions;
-use crate::program::{Program, bytes, internal, schedule, too_large};
+use crate::program::{ComplexAxes, Program, bytes, internal, schedule, too_large};
 
 /// A program, and the deferred symbol that each of its sizes stands for.
 pub(crate) struct Compiled {
@@ -40,6 +40,10 @@ pub(crate) fn compile(
 
     let mut traced = trace(&options.inputs, outputs)?;
     let deferred = std::mem::take(&mut traced.deferred);
+    let complex = ComplexAxes {
+        inputs: std::mem::take(&mut traced.complex_inputs),
+        outputs: std::mem::take(&mut traced.complex_outputs),
+    };
     let traced = Plan::from_trace(traced);
     debug_verify("trace", &traced, Form::Traced);
     clock.done(Stage::Trace, &|| explain::plan(&traced));
@@ -74,7 +78,7 @@ pub(crate) fn compile(
         Engine::InterpretKernel | Engine::InterpretPlan => String::new(),
     });
 
-    let program = Program::new(fused, kernels, guards, code, engine, options)?;
+    let program = Program::new(fused, complex, kernels, guards, code, engine, options)?;
     clock.done(Stage::Memory, &|| explain::memory(&program));
     Ok(Compiled { program, deferred })
 }

@@ -62,10 +62,9 @@ impl Executable {
         let mut cost = self.run(call, numbers, views)?;
         cost.allocations += fresh;
         let mut outputs = Vec::with_capacity(buffers.len());
-        for (position, ((buffer, &source), shape)) in
-            buffers.into_iter().zip(&plan.produces.0).zip(&call.bound.output_shapes).enumerate()
-        {
-            let output = Tensor::from_buffer(plan.dtype_of(source), shape, buffer)?;
+        for (position, buffer) in buffers.into_iter().enumerate() {
+            let (dtype, shape) = self.program.output_type(&call.bound, position);
+            let output = Tensor::from_buffer(dtype, shape, buffer)?;
             // Memory that came from the user is aligned for its elements alone, and may be given away again.
             if call.donated.iter().all(|&(_, taken)| taken != position) {
                 self.pools.keep(&output);

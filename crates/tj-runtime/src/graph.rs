@@ -199,23 +199,23 @@ impl CompiledGraph {
         outputs: &mut [OutputView<'_>],
     ) -> Result<RunReport, Error> {
         let call = self.prepare(inputs, &[], Arguments::Kept)?;
-        let plan = &self.executable.program.fused.plan;
         if outputs.len() != call.bound.output_shapes.len() {
             return Err(Error::OutputCount {
                 found: outputs.len(),
                 expected: call.bound.output_shapes.len(),
             });
         }
-        for (position, (view, &source)) in outputs.iter().zip(&plan.produces.0).enumerate() {
-            let (dtype, shape) = (plan.dtype_of(source), &call.bound.output_shapes[position]);
-            if view.dtype != dtype || view.shape != *shape {
+        let program = &self.executable.program;
+        for (position, view) in outputs.iter().enumerate() {
+            let (dtype, shape) = program.output_type(&call.bound, position);
+            if view.dtype != dtype || view.shape != shape {
                 let problem =
                     format!("is {}{:?}, but the result is {dtype}{shape:?}", view.dtype, view.shape);
                 return Err(Error::Output { position, problem });
             }
         }
         let views = outputs.iter_mut().map(OutputView::bytes).collect();
-        let cost = self.executable.run(&call, &plan.numbers, views)?;
+        let cost = self.executable.run(&call, &program.fused.plan.numbers, views)?;
         outputs.iter_mut().for_each(OutputView::finish);
         let report = cost.report(&self.executable.program);
         self.count(cost);

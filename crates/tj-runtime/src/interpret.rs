@@ -21,8 +21,14 @@ pub(crate) fn run<'t>(
         Engine::InterpretPlan => {
             let value = |symbol: &Symbol| program.binder.value(symbol, &bound.values);
             let plan = Plan { numbers: numbers.to_vec(), ..program.fused.plan.clone() };
-            let inputs: Vec<Tensor> = (0..plan.inputs.len()).map(|i| input(i).clone()).collect();
-            Ok(tj_plan::interpret(&plan, &inputs, &value)?)
+            let inputs: Vec<Tensor> = (0..plan.inputs.len()).map(|i| input(i).as_reals()).collect();
+            let mut outputs = tj_plan::interpret(&plan, &inputs, &value)?;
+            for (output, &complex) in outputs.iter_mut().zip(&program.complex.outputs) {
+                if complex {
+                    *output = output.as_complex()?;
+                }
+            }
+            Ok(outputs)
         }
         Engine::InterpretKernel | Engine::Compiled(_) => run_kernels(program, bound, numbers, input),
     }
@@ -116,12 +122,13 @@ fn run_kernels<'t>(
         }
     }
     let mut outputs = Vec::with_capacity(plan.produces.0.len());
-    for (source, shape) in plan.produces.0.iter().zip(&bound.output_shapes) {
+    for (position, source) in plan.produces.0.iter().enumerate() {
         let bytes = match source {
             Source::Input(i) => Buffer::copy_of(input(*i as usize).as_bytes().unwrap_or(&[]))?,
             Source::Def(q) => Buffer::copy_of(queries[*q as usize].as_bytes())?,
         };
-        outputs.push(Tensor::from_buffer(plan.dtype_of(*source), shape, bytes)?);
+        let (dtype, shape) = program.output_type(bound, position);
+        outputs.push(Tensor::from_buffer(dtype, shape, bytes)?);
     }
     Ok(outputs)
 }

@@ -13,6 +13,7 @@ use tj_kernel::verify::BoundGuard;
 use tj_kernel::{Access, Binding, Lowered};
 use tj_memory::{BufferId, Interval, Planner, Step, lifetimes, order_for_peak};
 use tj_plan::{Engine, Fused, QueryId, Sizes};
+use tj_tensor::DType;
 
 use crate::bind::{Binder, Values, input_name};
 use crate::code::Code;
@@ -41,10 +42,19 @@ const BYTES_A_VALUE: usize = 100;
 /// A node of a plan and its place in the table of nodes.
 const BYTES_A_NODE: usize = 200;
 
+/// Which inputs and outputs are complex to users. A program sees them as real tensors with one more axis at the end, for
+/// the parts; the memory is the same.
+#[derive(Debug)]
+pub(crate) struct ComplexAxes {
+    pub inputs: Vec<bool>,
+    pub outputs: Vec<bool>,
+}
+
 /// A program, compiled once for all sizes.
 #[derive(Debug)]
 pub(crate) struct Program {
     pub fused: Fused,
+    pub complex: ComplexAxes,
     /// In the order in which they run.
     pub kernels: Vec<Lowered>,
     /// For each kernel, where each of its buffers is.
@@ -176,6 +186,7 @@ fn step(lowered: &Lowered, n_queries: usize) -> Step {
 impl Program {
     pub fn new(
         fused: Fused,
+        complex: ComplexAxes,
         kernels: Vec<Lowered>,
         bound_guards: Vec<BoundGuard>,
         code: Option<Code>,
@@ -249,9 +260,10 @@ impl Program {
             .collect();
         let (in_place, donations) = shared_memory(&kernels, &slots);
         let planner = Planner::new(&maxima, &in_place).map_err(|e| internal("memory plan", &e))?;
-        let binder = Binder::new(&plan.symbols, &plan.inputs);
+        let binder = Binder::new(&plan.symbols, &plan.inputs, &complex.inputs);
         Ok(Program {
             fused,
+            complex,
             kernels,
             slots,
             donations,
@@ -266,6 +278,16 @@ impl Program {
             planner,
             bound: Mutex::new(Vec::new()),
         })
+    }
+
+    /// Type and extents of an output, as users see it.
+    pub fn output_type<'b>(&self, bound: &'b Bound, position: usize) -> (DType, &'b [usize]) {
+        let dtype = self.fused.plan.dtype_of(self.fused.plan.produces.0[position]);
+        let shape = &bound.output_shapes[position];
+        match self.complex.outputs[position] {
+            true => (dtype.complex(), &shape[..shape.len() - 1]),
+            false => (dtype, shape),
+        }
     }
 
     /// Where the user called what a kernel computes first.

@@ -136,6 +136,56 @@ impl DType {
         matches!(self.kind(), Kind::Complex)
     }
 
+    /// The type of the parts of a complex type; every other type is its own.
+    ///
+    /// ```
+    /// use tj_tensor::DType;
+    /// assert_eq!((DType::C64.real(), DType::I8.real()), (DType::F32, DType::I8));
+    /// ```
+    pub const fn real(self) -> DType {
+        match self {
+            DType::C64 => DType::F32,
+            DType::C128 => DType::F64,
+            DType::Bool
+            | DType::I8
+            | DType::I16
+            | DType::I32
+            | DType::I64
+            | DType::U8
+            | DType::U16
+            | DType::U32
+            | DType::U64
+            | DType::F16
+            | DType::BF16
+            | DType::F32
+            | DType::F64 => self,
+        }
+    }
+
+    /// The complex type that this type is computed with where complex numbers are needed: integers and `bool` go to c128,
+    /// as they go to f64 where floats are.
+    ///
+    /// ```
+    /// use tj_tensor::DType;
+    /// assert_eq!((DType::F32.complex(), DType::I8.complex()), (DType::C64, DType::C128));
+    /// ```
+    pub const fn complex(self) -> DType {
+        match self {
+            DType::F16 | DType::BF16 | DType::F32 | DType::C64 => DType::C64,
+            DType::Bool
+            | DType::I8
+            | DType::I16
+            | DType::I32
+            | DType::I64
+            | DType::U8
+            | DType::U16
+            | DType::U32
+            | DType::U64
+            | DType::F64
+            | DType::C128 => DType::C128,
+        }
+    }
+
     /// Whether this is `bool`.
     pub const fn is_bool(self) -> bool {
         matches!(self, DType::Bool)

@@ -155,6 +155,14 @@ pub enum TensorError {
         /// Its size.
         extent: usize,
     },
+    /// What is no array of pairs of floats.
+    #[error("pairs of f32 or f64 along a last axis of size 2 are complex numbers; {dtype}{shape:?} is not")]
+    Pairs {
+        /// The element type.
+        dtype: DType,
+        /// The shape.
+        shape: Vec<usize>,
+    },
     /// Shapes with different numbers of elements.
     #[error("shape {from:?} cannot be reshaped to {to:?}: {from_count} elements are not {to_count}")]
     Reshape {

@@ -4,8 +4,8 @@
 //! O(1) views over shared storage. It must never know of expressions: nothing here is lazy or symbolic.
 //!
 //! In reading order: [`dtype`](DType), [`scalar`](Scalar), [`element`](Element) (what the two have to do with Rust
-//! types, and every cast), [`format`](Format), [`buffer`](Buffer), [`tensor`](Tensor) with `shape`, `view`, `read` and
-//! `walk`, `print`, `interop` with ndarray behind the feature of that name, and [`error`](TensorError).
+//! types, and every cast), [`format`](Format), [`buffer`](Buffer), [`tensor`](Tensor) with `shape`, `view`, `pairs`, `read`
+//! and `walk`, `print`, `interop` with ndarray behind the feature of that name, and [`error`](TensorError).
 
 //! ```
 //! use tj_tensor::{DType, SliceSpec, Tensor};
@@ -26,6 +26,7 @@ mod format;
 
 mod buffer;
 
+mod pairs;
 mod print;
 mod read;
 mod shape;

@@ -20,6 +20,7 @@ pub trait Argument {
             Operand::Int(x) => number(x),
             Operand::Float(x) => number(x),
             Operand::Bool(x) => number(x),
+            Operand::Complex(x) => number(x),
         }
     }
 }

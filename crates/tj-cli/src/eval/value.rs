@@ -76,6 +76,7 @@ impl Value {
             Operand::Int(n) => number(n),
             Operand::Float(x) => number(x),
             Operand::Bool(b) => number(b),
+            Operand::Complex(z) => number(z),
         })
     }
 

@@ -60,6 +60,42 @@ impl Function {
         fits.then(|| SmallVec::from_elem(given, self.arity().1))
     }
 
+    /// Which arguments and which results are pairs: complex numbers to whoever calls it.
+    pub fn complex(self) -> (SmallVec<[bool; 3]>, SmallVec<[bool; 3]>) {
+        let (args, results): (&[bool], &[bool]) = match self {
+            Function::Sort { .. }
+            | Function::Argsort { .. }
+            | Function::Searchsorted { .. }
+            | Function::Take
+            | Function::TakeAlong
+            | Function::Scatter { .. }
+            | Function::ScatterAlong { .. } => (&[false; 3], &[false]),
+            Function::Rfft => (&[false], &[true]),
+            Function::Irfft => (&[true], &[false]),
+            Function::Fft { .. } => (&[true], &[true]),
+            Function::Svdvals { field } | Function::Eigvalsh { field } => {
+                (if field == Field::Complex { &[true] } else { &[false] }, &[false])
+            }
+            Function::Scan { field, .. }
+            | Function::Cholesky { field, .. }
+            | Function::Det { field }
+            | Function::Inv { field }
+            | Function::Solve { field }
+            | Function::Qr { field, .. }
+            | Function::Slogdet { field }
+            | Function::Svd { field, .. }
+            | Function::Eigh { field } => match (field, self) {
+                (Field::Real, _) => (&[false; 3], &[false; 3]),
+                (Field::Complex, Function::Slogdet { .. }) => (&[true], &[true, false]),
+                (Field::Complex, Function::Svd { .. }) => (&[true], &[true, false, true]),
+                (Field::Complex, Function::Eigh { .. }) => (&[true], &[false, true]),
+                (Field::Complex, _) => (&[true; 2], &[true; 2]),
+            },
+        };
+        let (n_args, n_results) = self.arity();
+        (SmallVec::from_slice(&args[..n_args]), SmallVec::from_slice(&results[..n_results]))
+    }
+
     /// Sizes of a result whose arguments have these sizes, if those say it: the size of [`Function::Irfft`] is a choice.
     /// `None` too for arguments of the wrong number or rank.
     pub fn shape(self, args: &[&[Dim]], output: usize) -> Option<Shape> {

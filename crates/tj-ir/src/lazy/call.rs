@@ -18,6 +18,7 @@ use crate::expr::Indices;
 use crate::function::Function;
 use crate::guard::Guard;
 use crate::op::Op;
+use crate::trace::real_shape;
 
 /// Where the user called.
 pub(super) type Place = &'static Location<'static>;
@@ -42,21 +43,28 @@ pub(super) fn call(
     for arg in &args {
         arg.check()?;
     }
-    let dtypes: SmallVec<[DType; 3]> = args.iter().map(LazyTensor::dtype).collect();
-    let results = function.dtypes(&dtypes).ok_or_else(|| {
-        fail(match dtypes.iter().find(|dtype| dtype.is_complex()) {
-            Some(&dtype) => Cause::Unsupported { op, dtype },
-            None => Cause::DTypes { op, dtypes: dtypes.to_vec() },
-        })
-    })?;
+    let refused = || Cause::DTypes { op, dtypes: args.iter().map(LazyTensor::dtype).collect() };
+    let (complex_args, complex_results) = function.complex();
+    if args.iter().zip(&complex_args).any(|(arg, &complex)| arg.dtype().is_complex() != complex) {
+        return Err(fail(refused()));
+    }
+    // The function sees pairs.
+    let dtypes: SmallVec<[DType; 3]> = args.iter().map(|arg| arg.dtype().real()).collect();
+    let results = function.dtypes(&dtypes).ok_or_else(|| fail(refused()))?;
+    let real = |arg: &LazyTensor| real_shape(arg.dtype(), arg.0.shape.clone());
+    let shapes: SmallVec<[Shape; 3]> = args.iter().map(real).collect();
+    let shapes: SmallVec<[&[Dim]; 3]> = shapes.iter().map(|shape| &**shape).collect();
     let call = Arc::new(Call { function, args });
-    let shapes: SmallVec<[&[Dim]; 3]> = call.args.iter().map(LazyTensor::shape).collect();
     let mut made = SmallVec::new();
     for (output, &dtype) in results.iter().enumerate() {
         let shape = function.shape(&shapes, output).ok_or_else(|| {
-            let ranks: Vec<String> = shapes.iter().map(|shape| shape.len().to_string()).collect();
+            let ranks: Vec<String> = call.args.iter().map(|arg| arg.rank().to_string()).collect();
             fail(Cause::Argument { op, problem: format!("it does not take ranks {}", ranks.join(" and ")) })
         })?;
+        let (dtype, shape) = match complex_results[output] {
+            true => (dtype.complex(), shape[..shape.len() - 1].iter().cloned().collect()),
+            false => (dtype, shape),
+        };
         let mut tensor = LazyTensor::node(Kind::Call { call: call.clone(), output }, shape, dtype, location);
         tensor.check()?;
         attach(&mut tensor, guards.to_vec());

@@ -48,7 +48,8 @@ pub(super) fn try_matmul(
         }
     }
     let dtypes = [a.dtype(), b.dtype()];
-    let (dtype, _) = Op::Mul.dtypes(&dtypes).ok_or_else(|| fail(Cause::dtypes(op, Op::Mul, &dtypes)))?;
+    let (dtype, _) =
+        Op::Mul.dtypes(&dtypes).ok_or_else(|| fail(Cause::DTypes { op, dtypes: dtypes.to_vec() }))?;
     let work = accumulated(dtype);
     let a = map(Op::Cast(work), [a.into()], location);
     let b = map(Op::Cast(work), [b.into()], location);

@@ -167,7 +167,7 @@ fn sum_of_products(
         return contract_all("einop", operands, output, guards, location);
     };
     if Op::Mul.dtypes(&[dtype]).is_none() {
-        return Err(Cause::dtypes("einop", Op::Mul, &[dtype]));
+        return Err(Cause::DTypes { op: "einop", dtypes: vec![dtype] });
     }
     for operand in &mut operands {
         operand.tensor = map(Op::Cast(dtype), [(&operand.tensor).into()], location);
@@ -259,7 +259,7 @@ fn fold(op: Op, args: &[Operand]) -> Option<Operand> {
     let float = |arg: &Operand| match arg {
         Operand::Int(x) => Some(*x as f64),
         Operand::Float(x) => Some(*x),
-        Operand::Bool(_) | Operand::Tensor(_) => None,
+        Operand::Bool(_) | Operand::Tensor(_) | Operand::Complex(_) => None,
     };
     match (op, args) {
         (Op::Neg, [Operand::Int(x)]) => x.checked_neg().map(Operand::Int),

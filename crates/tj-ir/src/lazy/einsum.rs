@@ -25,7 +25,7 @@ use crate::dim::Dim;
 use crate::error::Cause;
 use crate::expr::Indices;
 use crate::guard::{Condition, Guard};
-use crate::op::{Op, has_arithmetic};
+use crate::op::Op;
 use crate::text::counted;
 
 pub(super) use contract::{contract_all, spread};
@@ -229,9 +229,6 @@ impl<'t> Parsed<'t> {
     ) -> Result<(Vec<Labelled>, Vec<Guard>), Cause> {
         let promoted = operands.iter().map(|t| t.dtype()).reduce(DType::promote);
         let Some(dtype) = promoted else { return Err(wrong(self.text, 0, "needs an operand at least")) };
-        if !has_arithmetic(dtype) {
-            return Err(Cause::Unsupported { op: "einsum", dtype });
-        }
         let cast = |tensor: &&LazyTensor| map(Op::Cast(dtype), [(*tensor).into()], location);
         let cast: Vec<LazyTensor> = operands.iter().map(cast).collect();
         let names: Vec<String> = (0..operands.len()).map(|k| format!("operand {k}")).collect();

@@ -3,7 +3,7 @@
 use std::panic::Location;
 
 use smallvec::SmallVec;
-use tj_tensor::{DType, Scalar};
+use tj_tensor::{Complex, DType, Scalar};
 
 use super::{Kind, LazyTensor, Shape};
 use crate::dim::Dim;
@@ -22,6 +22,8 @@ pub enum Operand {
     Float(f64),
     /// A host truth value.
     Bool(bool),
+    /// A host complex number.
+    Complex(Complex<f64>),
 }
 
 macro_rules! operand {
@@ -42,6 +44,7 @@ operand! {
     f32 => |x| Operand::Float(x.into()),
     f64 => |x| Operand::Float(x),
     bool => |x| Operand::Bool(x),
+    Complex<f64> => |x| Operand::Complex(x),
 }
 
 /// Where the first is true the second, else the third.
@@ -79,7 +82,7 @@ unary! {
     relu => Relu,
     /// `x > 0`.
     is_positive => Positive,
-    /// 1, 0 or -1, by the sign; NaN stays, and zeros give +0.
+    /// 1, 0 or -1, by the sign; NaN stays, and zeros give +0. Of complex numbers `z / |z|`.
     sign => Sign,
     /// `x * x`.
     square => Square,
@@ -106,7 +109,7 @@ unary! {
     logical_not => LogicalNot,
     /// Every bit of an integer, or a truth value, the other way round.
     bitwise_invert => Not,
-    /// Absolute value.
+    /// Absolute value; of complex numbers real, without overflow.
     abs => Abs,
     /// Square root; integers go to f64.
     sqrt => Sqrt,
@@ -243,18 +246,23 @@ impl LazyTensor {
     }
 
     /// This to a power. Integers wrap; to a negative power they are 0, but for 1 and -1. Floats have the special values
-    /// of C. A host number 2 squares.
+    /// of C. A host number 2 squares, and complex numbers to the power of a host number that is a small integer are
+    /// multiplied: whole parts give exact results.
     #[track_caller]
     pub fn pow(&self, exponent: impl Into<Operand>) -> LazyTensor {
         let (exponent, location) = (exponent.into(), Location::caller());
-        let two = match exponent {
-            Operand::Int(n) => n == 2,
-            Operand::Float(x) => x == 2.0 && self.dtype().is_float(),
-            Operand::Tensor(_) | Operand::Bool(_) => false,
+        let is_float = self.dtype().is_float() || self.dtype().is_complex();
+        let whole = match exponent {
+            Operand::Int(n) => Some(n),
+            Operand::Float(x) if is_float && x.fract() == 0.0 => Some(x as i64),
+            Operand::Float(_) | Operand::Tensor(_) | Operand::Bool(_) | Operand::Complex(_) => None,
         };
-        match two {
-            true => map(Op::Square, [self.into()], location),
-            false => map(Op::Pow, [self.into(), exponent], location),
+        match whole {
+            Some(2) => map(Op::Square, [self.into()], location),
+            Some(n) if self.dtype().is_complex() && (1..=64).contains(&n.unsigned_abs()) => {
+                super::complex::whole_power(self, n, location)
+            }
+            Some(_) | None => map(Op::Pow, [self.into(), exponent], location),
         }
     }
 
@@ -321,11 +329,13 @@ fn try_map(op: Op, args: &[Operand], location: &'static Location<'static>) -> Re
     let combined = if op == Op::Where { &args[1..] } else { args };
     let tensors = combined.iter().filter_map(|arg| match arg {
         Operand::Tensor(t) => Some(t.dtype()),
-        Operand::Int(_) | Operand::Float(_) | Operand::Bool(_) => None,
+        Operand::Int(_) | Operand::Float(_) | Operand::Bool(_) | Operand::Complex(_) => None,
     });
     let strong = tensors.reduce(DType::promote);
     let dtypes: SmallVec<[DType; 3]> = args.iter().map(|arg| operand_dtype(arg, strong)).collect();
-    let (work, result) = info.dtypes.of(&dtypes).ok_or_else(|| fail(Cause::dtypes(name, op, &dtypes)))?;
+    let (work, result) = op
+        .dtypes_by(info.dtypes, &dtypes)
+        .ok_or_else(|| fail(Cause::DTypes { op: name, dtypes: dtypes.to_vec() }))?;
 
     let mut ready: SmallVec<[LazyTensor; 3]> = SmallVec::new();
     for (position, arg) in args.iter().enumerate() {
@@ -372,7 +382,7 @@ pub(super) fn attach(tensor: &mut LazyTensor, mut guards: Vec<Guard>) {
 }
 
 /// The dtype of a host number next to tensors of dtype `strong`.
-fn operand_dtype(arg: &Operand, strong: Option<DType>) -> DType {
+pub(super) fn operand_dtype(arg: &Operand, strong: Option<DType>) -> DType {
     match (arg, strong) {
         (Operand::Tensor(t), _) => t.dtype(),
         (Operand::Bool(_), Some(s)) => s,
@@ -381,10 +391,12 @@ fn operand_dtype(arg: &Operand, strong: Option<DType>) -> DType {
         (Operand::Int(_), _) => DType::I64,
         (Operand::Float(_), Some(s)) if s.is_float() || s.is_complex() => s,
         (Operand::Float(_), _) => DType::F64,
+        (Operand::Complex(_), Some(s)) => s.complex(),
+        (Operand::Complex(_), None) => DType::C128,
     }
 }
 
-fn as_tensor(
+pub(super) fn as_tensor(
     arg: &Operand,
     to: DType,
     op: &'static str,
@@ -408,6 +420,7 @@ fn as_tensor(
             constant(c)
         }
         Operand::Float(x) => constant(Scalar::F64(x).cast(to)),
+        Operand::Complex(z) => constant(Scalar::C128(z).cast(to)),
     })
 }
 

@@ -3,6 +3,7 @@
 use std::panic::Location;
 
 use super::call::{Made, Place, as_shape, call_one, from_last, merge_axes, or_failed, positions, to_last};
+use super::complex::{PartsOp, by_parts, join, part};
 use super::elementwise::{Fit, broadcast, map, require_equal};
 use super::movement::{moved, position};
 use super::reduce::resolve_axis;
@@ -139,6 +140,9 @@ fn taken_shape(x: &LazyTensor, indices: &LazyTensor, axis: usize) -> Shape {
 
 fn take(x: &LazyTensor, indices: &LazyTensor, axis: i64, location: Place) -> Made {
     let op = "take";
+    if x.dtype().is_complex() {
+        return by_parts(x, location, |part| take(part, indices, axis, location));
+    }
     let axis = axis_of(op, x, axis, location)?;
     let indices = positions(op, indices, location)?;
     let flat = merge_axes(&indices, 0, indices.rank(), location);
@@ -157,6 +161,9 @@ fn take(x: &LazyTensor, indices: &LazyTensor, axis: i64, location: Place) -> Mad
 
 fn take_along(x: &LazyTensor, indices: &LazyTensor, axis: i64, location: Place) -> Made {
     let op = "take_along_axis";
+    if x.dtype().is_complex() {
+        return by_parts(x, location, |part| take_along(part, indices, axis, location));
+    }
     let axis = axis_of(op, x, axis, location)?;
     let indices = positions(op, indices, location)?;
     let mut guards = Vec::new();
@@ -184,8 +191,11 @@ fn same_rank(op: &'static str, x: &LazyTensor, indices: &LazyTensor, axis: usize
 fn check_combine(op: &'static str, x: &LazyTensor, combine: Combine, location: Place) -> Made<()> {
     let dtype = x.dtype();
     match combine {
+        Combine::Reduce(with) if dtype.is_complex() && with != ReduceOp::Sum => {
+            Err(IrError::new(Cause::DTypes { op, dtypes: vec![dtype] }, location))
+        }
         Combine::Reduce(with) if with.op().dtypes(&[dtype]).is_none() => {
-            Err(IrError::new(Cause::dtypes(op, with.op(), &[dtype]), location))
+            Err(IrError::new(Cause::DTypes { op, dtypes: vec![dtype] }, location))
         }
         Combine::Set | Combine::Reduce(_) => Ok(()),
     }
@@ -200,6 +210,15 @@ fn scatter(
     location: Place,
 ) -> Made {
     let op = "scatter";
+    if x.dtype().is_complex() && updates.check().is_ok() {
+        check_combine(op, x, combine, location)?;
+        let updates = map(Op::Cast(x.dtype()), [updates.into()], location);
+        let [re, im] = [PartsOp::Real, PartsOp::Imag].map(|which| {
+            let updates = part(which, &updates, location);
+            scatter(&part(which, x, location), indices, &updates, axis, combine, location)
+        });
+        return Ok(join(re?, im?, location));
+    }
     let axis = axis_of(op, x, axis, location)?;
     let indices = positions(op, indices, location)?;
     updates.check()?;
@@ -224,6 +243,15 @@ fn scatter_along(
     location: Place,
 ) -> Made {
     let op = "scatter_along_axis";
+    if x.dtype().is_complex() && updates.check().is_ok() {
+        check_combine(op, x, combine, location)?;
+        let updates = map(Op::Cast(x.dtype()), [updates.into()], location);
+        let [re, im] = [PartsOp::Real, PartsOp::Imag].map(|which| {
+            let updates = part(which, &updates, location);
+            scatter_along(&part(which, x, location), indices, &updates, axis, combine, location)
+        });
+        return Ok(join(re?, im?, location));
+    }
     let axis = axis_of(op, x, axis, location)?;
     let indices = positions(op, indices, location)?;
     updates.check()?;

@@ -1,7 +1,7 @@
 //! Factorisations of matrices, and what is made of them.
 //!
 //! Matrices lie in the last two axes; all axes before them are batches, which broadcast where there are two arguments.
-//! Everything is real: integers and `bool` go to f64. What cannot be computed, such as the inverse of a singular
+//! Integers and `bool` go to f64. Transposes of complex matrices are conjugated, and norms are real. What cannot be computed, such as the inverse of a singular
 //! matrix, is an error of the call that names the matrix.
 
 use std::panic::Location;
@@ -10,6 +10,7 @@ use smallvec::SmallVec;
 use tj_tensor::DType;
 
 use super::call::{Made, Place, as_shape, call, call_one, or_failed, reorder};
+use super::complex::{PartsOp, conj, part};
 use super::contract::try_matmul;
 use super::elementwise::{broadcast, map, require_equal};
 use super::gather::spread;
@@ -42,7 +43,7 @@ pub enum Factors {
     Complete,
 }
 
-/// The triangular factor of symmetric positive definite matrices: `l @ l.T`, or `u.T @ u`. The lower triangle of a
+/// The triangular factor of symmetric (Hermitian) positive definite matrices: `l @ l.H`, or `u.H @ u`. The lower triangle of a
 /// matrix is read.
 ///
 /// ```
@@ -56,14 +57,14 @@ pub enum Factors {
 /// ```
 #[track_caller]
 pub fn cholesky(a: &LazyTensor, triangle: Triangle) -> LazyTensor {
-    let function = Function::Cholesky { upper: triangle == Triangle::Upper, field: Field::Real };
+    let function = |field| Function::Cholesky { upper: triangle == Triangle::Upper, field };
     or_failed(of_square("cholesky", function, a, Location::caller()).map(first))
 }
 
 /// Determinants.
 #[track_caller]
 pub fn det(a: &LazyTensor) -> LazyTensor {
-    or_failed(of_square("det", Function::Det { field: Field::Real }, a, Location::caller()).map(first))
+    or_failed(of_square("det", |field| Function::Det { field }, a, Location::caller()).map(first))
 }
 
 /// Signs of determinants, and logarithms of their absolute values.
@@ -80,7 +81,7 @@ pub fn det(a: &LazyTensor) -> LazyTensor {
 /// ```
 #[track_caller]
 pub fn slogdet(a: &LazyTensor) -> (LazyTensor, LazyTensor) {
-    let function = Function::Slogdet { field: Field::Real };
+    let function = |field| Function::Slogdet { field };
     let [sign, logabsdet] = results(of_square("slogdet", function, a, Location::caller()));
     (sign, logabsdet)
 }
@@ -88,7 +89,7 @@ pub fn slogdet(a: &LazyTensor) -> (LazyTensor, LazyTensor) {
 /// Inverses.
 #[track_caller]
 pub fn inv(a: &LazyTensor) -> LazyTensor {
-    or_failed(of_square("inv", Function::Inv { field: Field::Real }, a, Location::caller()).map(first))
+    or_failed(of_square("inv", |field| Function::Inv { field }, a, Location::caller()).map(first))
 }
 
 /// What `a @ x = b` is solved by. A `b` of rank 1 is one vector for all matrices; otherwise its last two axes are
@@ -113,7 +114,7 @@ pub fn solve(a: &LazyTensor, b: &LazyTensor) -> LazyTensor {
 /// `q` with orthonormal columns and upper triangular `r`, of which `q @ r` is the matrix.
 #[track_caller]
 pub fn qr(a: &LazyTensor, factors: Factors) -> (LazyTensor, LazyTensor) {
-    let function = Function::Qr { complete: factors == Factors::Complete, field: Field::Real };
+    let function = |field| Function::Qr { complete: factors == Factors::Complete, field };
     let [q, r] = results(of_matrix("qr", function, a, Location::caller()));
     (q, r)
 }
@@ -135,7 +136,7 @@ pub fn qr(a: &LazyTensor, factors: Factors) -> (LazyTensor, LazyTensor) {
 /// ```
 #[track_caller]
 pub fn svd(a: &LazyTensor, factors: Factors) -> (LazyTensor, LazyTensor, LazyTensor) {
-    let function = Function::Svd { full: factors == Factors::Complete, field: Field::Real };
+    let function = |field| Function::Svd { full: factors == Factors::Complete, field };
     let [u, s, vh] = results(of_matrix("svd", function, a, Location::caller()));
     (u, s, vh)
 }
@@ -146,18 +147,18 @@ pub fn svdvals(a: &LazyTensor) -> LazyTensor {
     or_failed(singular_values("svdvals", a, Location::caller()))
 }
 
-/// Eigenvalues of symmetric matrices from the least on, and eigenvectors in columns. The lower triangle of a matrix
+/// Eigenvalues of symmetric (Hermitian) matrices from the least on, and eigenvectors in columns. The lower triangle of a matrix
 /// is read.
 #[track_caller]
 pub fn eigh(a: &LazyTensor) -> (LazyTensor, LazyTensor) {
-    let [w, v] = results(of_square("eigh", Function::Eigh { field: Field::Real }, a, Location::caller()));
+    let [w, v] = results(of_square("eigh", |field| Function::Eigh { field }, a, Location::caller()));
     (w, v)
 }
 
 /// The eigenvalues of [`eigh`].
 #[track_caller]
 pub fn eigvalsh(a: &LazyTensor) -> LazyTensor {
-    let function = Function::Eigvalsh { field: Field::Real };
+    let function = |field| Function::Eigvalsh { field };
     or_failed(of_square("eigvalsh", function, a, Location::caller()).map(first))
 }
 
@@ -187,15 +188,15 @@ pub fn matrix_rank(a: &LazyTensor, tolerance: impl Into<Option<f64>>) -> LazyTen
 #[track_caller]
 pub fn pinv(a: &LazyTensor, tolerance: impl Into<Option<f64>>) -> LazyTensor {
     let (tolerance, location) = (tolerance.into(), Location::caller());
-    let function = Function::Svd { full: false, field: Field::Real };
+    let function = |field| Function::Svd { full: false, field };
     or_failed(of_matrix("pinv", function, a, location).and_then(|made| {
         let [u, s, vh] = results(Ok(made));
         let inverse = map(Op::Div, [1.into(), (&s).into()], location);
         let large = is_large(a, &s, tolerance, location);
         let inverse = map(Op::Where, [large.into(), inverse.into(), 0.into()], location);
         let inverse = insert_axes(&inverse, &[inverse.rank() - 1], location);
-        let v = map(Op::Mul, [swapped(&vh, location).into(), inverse.into()], location);
-        try_matmul(&v, &swapped(&u, location), location)
+        let v = map(Op::Mul, [adjoint(&vh, location).into(), inverse.into()], location);
+        try_matmul(&v, &adjoint(&u, location), location)
     }))
 }
 
@@ -270,7 +271,7 @@ pub fn vector_norm(x: &LazyTensor, axes: impl Into<Axes>, order: f64) -> LazyTen
         Ok(if order == 0.0 {
             let counts = map(Op::NotEqual, [(&x).into(), 0.into()], location);
             let count = reduce(ReduceOp::Sum, &counts, &axes, location);
-            map(Op::Cast(x.dtype()), [count.into()], location)
+            map(Op::Cast(x.dtype().real()), [count.into()], location)
         } else if order == 1.0 {
             reduce(ReduceOp::Sum, &size(), &axes, location)
         } else if order == 2.0 {
@@ -291,8 +292,9 @@ pub fn vector_norm(x: &LazyTensor, axes: impl Into<Axes>, order: f64) -> LazyTen
 fn floats(op: &'static str, x: &LazyTensor, location: Place) -> Made {
     x.check()?;
     let dtypes = [x.dtype()];
-    let (_, dtype) =
-        Op::Div.dtypes(&dtypes).ok_or_else(|| IrError::new(Cause::dtypes(op, Op::Div, &dtypes), location))?;
+    let (_, dtype) = Op::Div
+        .dtypes(&dtypes)
+        .ok_or_else(|| IrError::new(Cause::DTypes { op, dtypes: dtypes.to_vec() }, location))?;
     Ok(map(Op::Cast(dtype), [x.into()], location))
 }
 
@@ -316,20 +318,34 @@ fn require_square(op: &'static str, a: &LazyTensor, guards: &mut Vec<Guard>, loc
 
 type Results = SmallVec<[LazyTensor; 3]>;
 
-fn of_matrix(op: &'static str, function: Function, a: &LazyTensor, location: Place) -> Made<Results> {
-    let a = matrices(op, a, location)?;
-    call(op, function, vec![a], &[], location)
+fn field_of(a: &LazyTensor) -> Field {
+    if a.dtype().is_complex() { Field::Complex } else { Field::Real }
 }
 
-fn of_square(op: &'static str, function: Function, a: &LazyTensor, location: Place) -> Made<Results> {
+fn of_matrix(
+    op: &'static str,
+    function: impl Fn(Field) -> Function,
+    a: &LazyTensor,
+    location: Place,
+) -> Made<Results> {
+    let a = matrices(op, a, location)?;
+    call(op, function(field_of(&a)), vec![a], &[], location)
+}
+
+fn of_square(
+    op: &'static str,
+    function: impl Fn(Field) -> Function,
+    a: &LazyTensor,
+    location: Place,
+) -> Made<Results> {
     let a = matrices(op, a, location)?;
     let mut guards = Vec::new();
     require_square(op, &a, &mut guards, location)?;
-    call(op, function, vec![a], &guards, location)
+    call(op, function(field_of(&a)), vec![a], &guards, location)
 }
 
 fn singular_values(op: &'static str, a: &LazyTensor, location: Place) -> Made {
-    of_matrix(op, Function::Svdvals { field: Field::Real }, a, location).map(first)
+    of_matrix(op, |field| Function::Svdvals { field }, a, location).map(first)
 }
 
 fn first(mut made: Results) -> LazyTensor {
@@ -345,12 +361,12 @@ fn results<const N: usize>(made: Made<Results>) -> [LazyTensor; N] {
     std::array::from_fn(|_| made.next().expect("a function has as many results as its callers take"))
 }
 
-/// The last two axes swapped.
-fn swapped(a: &LazyTensor, location: Place) -> LazyTensor {
+/// The last two axes swapped, and conjugated.
+fn adjoint(a: &LazyTensor, location: Place) -> LazyTensor {
     let rank = a.rank();
     let mut order: Vec<usize> = (0..rank).collect();
     order.swap(rank - 2, rank - 1);
-    reorder(a, &order, location)
+    conj(&reorder(a, &order, location), location)
 }
 
 /// Which singular values do not count as zero.
@@ -372,7 +388,13 @@ fn is_large(a: &LazyTensor, s: &LazyTensor, tolerance: Option<f64>, location: Pl
 
 /// The root of the sum of squares.
 fn euclid(x: &LazyTensor, axes: &Axes, location: Place) -> LazyTensor {
-    let squares = map(Op::Mul, [x.into(), x.into()], location);
+    let square = |x: &LazyTensor| map(Op::Mul, [x.into(), x.into()], location);
+    let squares = if x.dtype().is_complex() {
+        let [re, im] = [PartsOp::Real, PartsOp::Imag].map(|op| square(&part(op, x, location)));
+        map(Op::Add, [re.into(), im.into()], location)
+    } else {
+        square(x)
+    };
     map(Op::Sqrt, [reduce(ReduceOp::Sum, &squares, axes, location).into()], location)
 }
 
@@ -402,7 +424,7 @@ fn try_solve(a: &LazyTensor, b: &LazyTensor, location: Place) -> Made {
     let (wide_a, wide_b) = (with(core_a), with(core_b));
     let a = spread(op, &a, &wide_a, &mut guards, location)?;
     let columns = spread(op, &columns, &wide_b, &mut guards, location)?;
-    let x = call_one(op, Function::Solve { field: Field::Real }, vec![a, columns], &guards, location)?;
+    let x = call_one(op, Function::Solve { field: field_of(&columns) }, vec![a, columns], &guards, location)?;
     Ok(if is_vector {
         as_shape(&x, x.shape()[..x.rank() - 1].iter().cloned().collect(), location)
     } else {
@@ -416,7 +438,7 @@ fn try_power(a: &LazyTensor, power: i64, location: Place) -> Made {
     let mut guards = Vec::new();
     require_square(op, &square, &mut guards, location)?;
     if power < 0 {
-        square = first(of_square(op, Function::Inv { field: Field::Real }, &square, location)?);
+        square = first(of_square(op, |field| Function::Inv { field }, &square, location)?);
     }
     let mut left = power.unsigned_abs();
     let mut product: Option<LazyTensor> = None;

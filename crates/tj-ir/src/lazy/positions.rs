@@ -11,12 +11,11 @@ use std::panic::Location;
 
 use tj_tensor::{DType, Scalar};
 
-use super::elementwise::map;
 use super::movement::{insert_axes, moved, position};
 use super::{Kind, LazyTensor, Shape};
 use crate::dim::Dim;
 use crate::expr::Indices;
-use crate::op::{Op, ReduceOp, has_arithmetic};
+use crate::op::ReduceOp;
 
 /// `0, 1, .., size - 1`.
 pub(super) fn positions(size: &Dim, location: &'static Location<'static>) -> LazyTensor {
@@ -60,11 +59,6 @@ pub(super) fn at_least_one(
         return arg.clone();
     }
     let dtype = arg.dtype();
-    if !has_arithmetic(dtype) && dtype.is_float() {
-        let wide = map(Op::Cast(DType::F32), [arg.into()], location);
-        let copy = at_least_one(&wide, axis, location);
-        return map(Op::Cast(dtype), [copy.into()], location);
-    }
     let rank = arg.rank();
     let mut shape = arg.0.shape.clone();
     shape[axis] = size.max(&Dim::ONE);

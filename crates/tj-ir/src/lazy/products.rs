@@ -2,6 +2,7 @@
 
 use std::panic::Location;
 
+use super::complex::conj;
 use super::create::built;
 use super::einsum::{Label, Labelled, Labels, contract_all};
 use super::elementwise::{attach, broadcast, map, require_equal};
@@ -11,7 +12,7 @@ use super::{LazyTensor, Shape};
 use crate::dim::Dim;
 use crate::error::{Cause, shape_text};
 use crate::expr::Indices;
-use crate::op::{Op, ReduceOp, has_arithmetic};
+use crate::op::{Op, ReduceOp};
 use tj_tensor::DType;
 
 /// Which axes [`tensordot`] sums over.
@@ -51,18 +52,10 @@ fn together(tensors: [&LazyTensor; 2], location: Loc, f: impl FnOnce(Loc) -> Att
     built(location, || f(location))
 }
 
-/// Both as one dtype in which there is arithmetic.
-fn promoted(
-    op: &'static str,
-    a: &LazyTensor,
-    b: &LazyTensor,
-    location: Loc,
-) -> Result<[LazyTensor; 2], Cause> {
+/// Both as one dtype.
+fn promoted(a: &LazyTensor, b: &LazyTensor, location: Loc) -> [LazyTensor; 2] {
     let dtype = DType::promote(a.dtype(), b.dtype());
-    if !has_arithmetic(dtype) {
-        return Err(Cause::Unsupported { op, dtype });
-    }
-    Ok([a, b].map(|tensor| map(Op::Cast(dtype), [tensor.into()], location)))
+    [a, b].map(|tensor| map(Op::Cast(dtype), [tensor.into()], location))
 }
 
 /// Sums over products along pairs of axes; what is left of the first comes before what is left of the second.
@@ -117,14 +110,14 @@ pub fn tensordot(a: &LazyTensor, b: &LazyTensor, axes: impl Into<Dot>) -> LazyTe
             labels[1][q] = labels[0][p];
         }
         let output = labels.iter().flatten().copied().filter(|label| !paired.contains(label)).collect();
-        let tensors = promoted(op, a, b, location)?;
+        let tensors = promoted(a, b, location);
         let operands = tensors.into_iter().zip(labels).map(|(tensor, labels)| Labelled { tensor, labels });
         contract_all(op, operands.collect(), &output, guards, location)
     })
 }
 
-/// Sums of products along one axis of both, counted from the end; the other axes broadcast. `axis` is negative, as in
-/// the array API.
+/// Sums of products along one axis of both, counted from the end; the other axes broadcast. Of complex numbers
+/// those of the first are conjugated. `axis` is negative, as in the array API.
 ///
 /// # Errors
 /// An axis that is not negative or outside of a rank; sizes along it that differ; shapes that do not broadcast.
@@ -139,7 +132,8 @@ pub fn vecdot(a: &LazyTensor, b: &LazyTensor, axis: i64) -> LazyTensor {
         let sizes = (&a.shape()[axes.0], &b.shape()[axes.1]);
         let mut guards = Vec::new();
         require_equal(op, a.shape(), b.shape(), sizes, &mut guards, location)?;
-        let [a, b] = promoted(op, a, b, location)?;
+        let [a, b] = promoted(a, b, location);
+        let a = conj(&a, location);
         broadcast(op, a.shape(), b.shape(), &mut guards, location)?;
         let product = map(Op::Mul, [(&a).into(), (&b).into()], location);
         Ok(reduce_in(op, ReduceOp::Sum, &product, &Axes::from(axis), a.dtype(), location))
@@ -165,7 +159,7 @@ pub fn inner(a: &LazyTensor, b: &LazyTensor) -> LazyTensor {
         let mut right: Labels = (a.rank()..a.rank() + second).map(Label::Dots).collect();
         let output = left[..first].iter().chain(&right).copied().collect();
         right.push(left[first]);
-        let tensors = promoted(op, a, b, location)?;
+        let tensors = promoted(a, b, location);
         let operands =
             tensors.into_iter().zip([left, right]).map(|(tensor, labels)| Labelled { tensor, labels });
         contract_all(op, operands.collect(), &output, guards, location)

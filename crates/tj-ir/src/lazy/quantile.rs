@@ -49,7 +49,8 @@ fn sorted(op: &'static str, x: &LazyTensor, axis: i64, location: Place) -> Made 
     let fail = |cause| IrError::new(cause, location);
     let axis = resolve_axis(op, x.rank(), axis).map_err(fail)?;
     let dtypes = [x.dtype()];
-    let (_, dtype) = Op::Div.dtypes(&dtypes).ok_or_else(|| fail(Cause::dtypes(op, Op::Div, &dtypes)))?;
+    let (_, dtype) =
+        Op::Div.dtypes(&dtypes).ok_or_else(|| fail(Cause::DTypes { op, dtypes: dtypes.to_vec() }))?;
     let floats = map(Op::Cast(dtype), [to_last(x, axis, location).into()], location);
     let size = &x.shape()[axis];
     let guards = match Dim::ONE.known_le(size) {

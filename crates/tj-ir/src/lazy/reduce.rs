@@ -9,11 +9,15 @@ use std::panic::Location;
 use smallvec::SmallVec;
 use tj_tensor::DType;
 
+use super::call::{call_one, or_failed, to_last};
+use super::complex::by_parts;
 use super::elementwise::{attach, map};
-use super::movement::insert_axes;
+use super::movement::{insert_axes, moved, position};
 use super::{Kind, LazyTensor, Shape};
 use crate::dim::Dim;
 use crate::error::{Cause, IrError};
+use crate::expr::Indices;
+use crate::function::{Field, Function};
 use crate::guard::{Condition, Guard};
 use crate::op::{Op, ReduceOp};
 
@@ -50,6 +54,11 @@ impl Axes {
     /// How many axes are named; `None` if it is all of them.
     pub(super) fn count(&self) -> Option<usize> {
         self.list.as_ref().map(SmallVec::len)
+    }
+
+    /// The axes that are named, in the order of the user; `None` if it is all of them.
+    pub(super) fn named(&self) -> Option<&[i64]> {
+        self.list.as_deref()
     }
 
     /// Keeps reduced axes, with size 1.
@@ -107,13 +116,14 @@ impl LazyTensor {
         reduce(ReduceOp::Sum, self, &axes.into(), Location::caller())
     }
 
-    /// Product; 1 over nothing. `bool` and narrow integers widen to 64 bits.
+    /// Product; 1 over nothing. `bool` and narrow integers widen to 64 bits. Of complex numbers one after the other,
+    /// with memory for all partial products.
     #[track_caller]
     pub fn prod(&self, axes: impl Into<Axes>) -> LazyTensor {
         reduce(ReduceOp::Prod, self, &axes.into(), Location::caller())
     }
 
-    /// Greatest; NaN if any is NaN. Over an axis of size 0 it is an error, found when sizes are known.
+    /// Greatest; NaN if any is NaN; not of complex numbers, which have no order. Over an axis of size 0 it is an error, found when sizes are known.
     #[track_caller]
     pub fn max(&self, axes: impl Into<Axes>) -> LazyTensor {
         reduce(ReduceOp::Max, self, &axes.into(), Location::caller())
@@ -128,26 +138,36 @@ impl LazyTensor {
     /// Sum divided by the number of elements; integers and `bool` go to f64; NaN over nothing.
     #[track_caller]
     pub fn mean(&self, axes: impl Into<Axes>) -> LazyTensor {
-        let (axes, location) = (axes.into(), Location::caller());
-        if self.check().is_err() {
-            return self.clone();
-        }
-        let dtypes = [self.dtype()];
-        let Some((_, dtype)) = Op::Div.dtypes(&dtypes) else {
-            return LazyTensor::failed(IrError::new(Cause::dtypes("mean", Op::Div, &dtypes), location));
-        };
-        let work = accumulated(dtype);
-        let floats = map(Op::Cast(work), [self.into()], location);
-        let total = reduce(ReduceOp::Sum, &floats, &axes, location);
-        let count = match resolve("mean", self.rank(), &axes) {
-            Ok(list) => list.iter().fold(Dim::from(1), |n, &a| n * self.shape()[a].clone()),
-            Err(cause) => return LazyTensor::failed(IrError::new(cause, location)),
-        };
-        let count = LazyTensor::node(Kind::Size(count), Shape::new(), DType::I64, location);
-        let count = map(Op::Cast(work), [count.into()], location);
-        let mean = map(Op::Div, [total.into(), count.into()], location);
-        map(Op::Cast(dtype), [mean.into()], location)
+        mean(self, &axes.into(), Location::caller())
     }
+}
+
+/// [`LazyTensor::mean`], asked for at `location`. A complex number is divided by a count part by part.
+fn mean(arg: &LazyTensor, axes: &Axes, location: &'static Location<'static>) -> LazyTensor {
+    if arg.check().is_err() {
+        return arg.clone();
+    }
+    if arg.dtype().is_complex() {
+        return or_failed(by_parts(arg, location, |part| Ok(mean(part, axes, location))));
+    }
+    let dtypes = [arg.dtype()];
+    let Some((_, dtype)) = Op::Div.dtypes(&dtypes) else {
+        return LazyTensor::failed(IrError::new(
+            Cause::DTypes { op: "mean", dtypes: dtypes.to_vec() },
+            location,
+        ));
+    };
+    let work = accumulated(dtype);
+    let floats = map(Op::Cast(work), [arg.into()], location);
+    let total = reduce(ReduceOp::Sum, &floats, axes, location);
+    let count = match resolve("mean", arg.rank(), axes) {
+        Ok(list) => list.iter().fold(Dim::from(1), |n, &a| n * arg.shape()[a].clone()),
+        Err(cause) => return LazyTensor::failed(IrError::new(cause, location)),
+    };
+    let count = LazyTensor::node(Kind::Size(count), Shape::new(), DType::I64, location);
+    let count = map(Op::Cast(work), [count.into()], location);
+    let mean = map(Op::Div, [total.into(), count.into()], location);
+    map(Op::Cast(dtype), [mean.into()], location)
 }
 
 /// The dtype in which sums and products of this dtype are carried on: f32 for the halves.
@@ -214,12 +234,16 @@ fn try_reduce(
     let fail = |cause| IrError::new(cause, location);
     let list = resolve(name, arg.rank(), axes).map_err(fail)?;
     if op.op().dtypes(&[dtype]).is_none() {
-        return Err(fail(Cause::dtypes(name, op.op(), &[dtype])));
+        return Err(fail(Cause::DTypes { op: name, dtypes: vec![dtype] }));
     }
     let given = dtype;
     let dtype = accumulated(dtype);
     let mut tensor = map(Op::Cast(dtype), [arg.into()], location);
     for &axis in list.iter().rev() {
+        if op == ReduceOp::Prod && dtype.is_complex() {
+            tensor = complex_product(name, &tensor, axis, location)?;
+            continue;
+        }
         let extent = tensor.shape()[axis].clone();
         let mut guards = Vec::new();
         if op.empty(dtype).is_none() {
@@ -240,4 +264,20 @@ fn try_reduce(
     }
     let tensor = map(Op::Cast(given), [tensor.into()], location);
     Ok(if axes.keepdims && !list.is_empty() { insert_axes(&tensor, &list, location) } else { tensor })
+}
+
+/// The product of complex numbers along an axis, which no tree of real sums and products is: the last of all partial
+/// products in order of position. Holds all of them.
+fn complex_product(
+    name: &'static str,
+    arg: &LazyTensor,
+    axis: usize,
+    location: &'static Location<'static>,
+) -> Result<LazyTensor, IrError> {
+    let function = Function::Scan { op: ReduceOp::Prod, initial: true, field: Field::Complex };
+    let products = call_one(name, function, vec![to_last(arg, axis, location)], &[], location)?;
+    let last = products.rank() - 1;
+    let at: Indices = (0..last).map(position).chain([arg.shape()[axis].clone()]).collect();
+    let shape = products.shape()[..last].iter().cloned().collect();
+    Ok(moved(name, &products, shape, at, location))
 }

@@ -4,6 +4,7 @@ use std::panic::Location;
 
 use super::LazyTensor;
 use super::call::{Made, Place, as_shape, call_one, from_last, merge_axes, or_failed, to_last};
+use super::complex::by_parts;
 use super::elementwise::{map, require_equal};
 use super::reduce::resolve_axis;
 use crate::error::{Cause, IrError};
@@ -150,10 +151,14 @@ fn scan(op: &'static str, with: ReduceOp, x: &LazyTensor, along: Along, location
     x.check()?;
     let dtype = with.dtype(x.dtype());
     if with.op().dtypes(&[dtype]).is_none() {
-        return Err(IrError::new(Cause::dtypes(op, with.op(), &[dtype]), location));
+        return Err(IrError::new(Cause::DTypes { op, dtypes: vec![dtype] }, location));
     }
     let wide = map(Op::Cast(dtype), [x.into()], location);
-    let function = Function::Scan { op: with, initial: along.initial, field: Field::Real };
+    if dtype.is_complex() && with == ReduceOp::Sum {
+        return by_parts(&wide, location, |part| scan(op, with, part, along, location));
+    }
+    let field = if dtype.is_complex() { Field::Complex } else { Field::Real };
+    let function = Function::Scan { op: with, initial: along.initial, field };
     along_axis(op, function, &wide, along.axis, location)
 }
 

@@ -3,6 +3,7 @@
 use std::panic::Location;
 
 use super::arrange::along;
+use super::complex::{PartsOp, part};
 use super::elementwise::map;
 use super::movement::{Attempt, position};
 use super::positions::{positions_along, scalar, size_number};
@@ -10,7 +11,7 @@ use super::reduce::{Axes, reduce, reduce_in, resolve, resolve_axis};
 use super::{LazyTensor, Operand};
 use crate::dim::Dim;
 use crate::error::Cause;
-use crate::op::{Op, ReduceOp, has_arithmetic};
+use crate::op::{Op, ReduceOp};
 use tj_tensor::{DType, Scalar};
 
 type Loc = &'static Location<'static>;
@@ -58,7 +59,7 @@ pub(super) fn count(
 /// The dtype that a mean of this dtype has.
 pub(super) fn float_of(op: &'static str, dtype: DType) -> Result<DType, Cause> {
     let result = Op::Div.dtypes(&[dtype]).map(|(_, result)| result);
-    result.ok_or_else(|| Cause::dtypes(op, Op::Div, &[dtype]))
+    result.ok_or_else(|| Cause::DTypes { op, dtypes: vec![dtype] })
 }
 
 impl LazyTensor {
@@ -114,7 +115,7 @@ impl LazyTensor {
 
     /// Mean of the squared distances to the mean, where the number of elements counts as `correction` less (at least
     /// 0): 0 for a whole population, 1 for a sample. In two passes: the mean, then the distances. Integers and `bool`
-    /// go to f64.
+    /// go to f64. Of complex numbers it is real, the sum of those of the parts.
     #[track_caller]
     pub fn var(&self, axes: impl Into<Axes>, correction: f64) -> LazyTensor {
         let axes = axes.into();
@@ -220,9 +221,6 @@ fn extreme_at(
         Some(axis) => (arg.clone(), resolve_axis(name, arg.rank(), axis)?),
         None => (arg.try_reshape(&[None], location)?, 0),
     };
-    // Conversion of a narrow float keeps the order.
-    let narrow = !has_arithmetic(source.dtype()) && source.dtype().is_float();
-    let source = if narrow { ops.unary(Op::Cast(DType::F32), &source) } else { source };
     let axes = Axes::from(axis as i64);
     let kept = axes.clone().keepdims();
     let extreme = reduce_in(name, op, &source, &kept, source.dtype(), location);
@@ -239,6 +237,13 @@ fn extreme_at(
 
 fn variance(name: &'static str, arg: &LazyTensor, axes: &Axes, correction: f64, location: Loc) -> Attempt {
     let ops = Ops(location);
+    if arg.dtype().is_complex() {
+        let [re, im] = [PartsOp::Real, PartsOp::Imag].map(|op| {
+            let part = part(op, arg, location);
+            variance(name, &part, axes, correction, location)
+        });
+        return Ok(ops.binary(Op::Add, &re?, &im?));
+    }
     let dtype = float_of(name, arg.dtype())?;
     let floats = ops.unary(Op::Cast(dtype), arg);
     let count = count(name, arg, axes, dtype, location)?;

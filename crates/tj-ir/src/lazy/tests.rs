@@ -1,4 +1,4 @@
-use tj_tensor::DType;
+use tj_tensor::{Complex, DType, Scalar};
 
 mod arrays;
 mod calls;
@@ -50,32 +50,69 @@ fn mistakes_name_the_value_and_the_bound() {
     }
 }
 
-/// The operator, the dtype it would work in, and the line of the call.
+/// What complex numbers have no meaning for, with the line of the call.
 #[test]
-fn dtypes_without_arithmetic_are_refused_where_they_are_used() {
+fn order_and_narrowing_of_complex_numbers_are_refused() {
     let of = |dtype| input("h", dtype, [Dim::from(2), Dim::from(2)]).unwrap();
-    let (h, c, mask) = (of(DType::F16), of(DType::C64), of(DType::Bool));
+    let (h, c, d) = (of(DType::F16), of(DType::C64), of(DType::C128));
     let line = line!();
     let cases: Vec<(LazyTensor, &str)> = vec![
         (&h & &h, "and is not defined on f16 and f16"),
-        (&c + 1, "add on c64 is not supported"),
-        (&c * x(&[2, 2]), "mul on c64 is not supported"),
-        (c.equal(&c), "equal on c64 is not supported"),
-        (c.sum(0), "sum on c64 is not supported"),
-        (c.mean(0), "mean on c64 is not supported"),
-        (c.matmul(&c), "matmul on c64 is not supported"),
-        (c.cast(DType::F32), "cast on c64 is not supported"),
-        (h.cast(DType::C128), "cast on c128 is not supported"),
-        (where_(&mask, &c, &c), "where on c64 is not supported"),
-        (c.transpose(), "permute on c64 is not supported"),
-        (c.index([At::Index(0)]), "index on c64 is not supported"),
-        (number(Scalar::zero(DType::C64)), "number on c64 is not supported"),
+        (&c & 1, "and is not defined on c64 and c64"),
+        (c.less(&d), "less is not defined on c64 and c128"),
+        (c.maximum(0), "maximum is not defined on c64 and c64"),
+        (c.max(0), "max is not defined on c64"),
+        (c.argmin(0), "argmin is not defined on c64"),
+        (c.cumulative_max(0), "cumulative_max is not defined on c64"),
+        (c.cast(DType::F32), "cast is not defined on c64"),
+        (d.floor_divide(2), "floor_divide is not defined on c128 and c128"),
+        (complex(&c, 1), "complex is not defined on c64 and c64"),
+        (fft::rfft(&c, None, -1, fft::Norm::Backward), "rfft is not defined on c64"),
     ];
     for (tensor, want) in cases {
         let error = trace(&[], &[tensor]).unwrap_err();
         assert_eq!(error.cause.to_string(), want);
         assert!(error.location.file().ends_with("tests.rs") && error.location.line() > line, "{error}");
     }
+}
+
+/// The dtypes of complex programs; no definition is complex.
+#[test]
+fn complex_numbers_are_pairs_in_programs() {
+    let of = |dtype| input("c", dtype, [Dim::from(2), Dim::from(2)]).unwrap();
+    let (c, i) = (of(DType::C64), x(&[2]).cast(DType::I32));
+    let cases = [
+        (&c + 1, DType::C64),
+        (&c * Complex::new(0.0, 1.5), DType::C64),
+        (&i * Complex::new(0.0, 1.5), DType::C128),
+        (x(&[2]) * Complex::new(0.0, 1.5), DType::C64),
+        (&c * &i, DType::C64),
+        (c.cast(DType::C128).sum(0), DType::C128),
+        (c.abs(), DType::F32),
+        (c.isnan(), DType::Bool),
+        (c.cast(DType::Bool), DType::Bool),
+        (c.matmul(&x(&[2])), DType::C64),
+        (linalg::eigh(&c).0, DType::F32),
+        (number(Scalar::zero(DType::C128)).broadcast_to(&[3.into()]), DType::C128),
+    ];
+    for (tensor, dtype) in cases {
+        let program = trace(&[], std::slice::from_ref(&tensor)).unwrap();
+        assert_eq!(tensor.dtype(), dtype);
+        let complex = |dtype: &DType| dtype.is_complex();
+        assert!(!program.defs.iter().map(|def| def.dtype).any(|dtype| complex(&dtype)));
+        assert!(!program.inputs.iter().map(|input| input.dtype).any(|dtype| complex(&dtype)));
+        assert!(!program.numbers.iter().any(|number| number.dtype().is_complex()));
+        assert_eq!(program.complex_outputs, [dtype.is_complex()]);
+    }
+}
+
+/// Two declarations of one name are told apart by what users see.
+#[test]
+fn complex_inputs_are_declared_as_users_see_them() {
+    let c = input("c", DType::C64, [Dim::from(2)]).unwrap();
+    let pairs = input("c", DType::F32, [Dim::from(2), Dim::from(2)]).unwrap();
+    let error = trace(&[], &[c.abs(), pairs]).unwrap_err();
+    assert_eq!(error.cause.to_string(), "input c is declared twice: c64[2] and f32[2, 2]");
 }
 
 /// Halves keep their dtype whatever host numbers they meet; two kinds of them meet in f32.

@@ -8,8 +8,9 @@
 
 use rustc_hash::FxHashMap;
 
+use super::real_shape;
 use crate::dim::{Dim, Symbol};
-use crate::lazy::{BROADCAST, Fit, Kind, LazyTensor, Node};
+use crate::lazy::{BROADCAST, Fit, Kind, LazyTensor, Node, Shape};
 
 /// Deferred symbols that stand for other sizes.
 #[derive(Default)]
@@ -20,6 +21,7 @@ pub(super) fn merge(nodes: &[&Node]) -> Merged {
     let mut merged = Merged::default();
     for node in nodes {
         match &node.kind {
+            Kind::Parts { args, .. } => args.iter().for_each(|arg| merged.meet(arg.shape(), &node.shape)),
             Kind::Map { args, .. } => args.iter().for_each(|arg| merged.meet(arg.shape(), &node.shape)),
             Kind::Matmul { args: [a, b] } => {
                 let batch = |shape: &[Dim]| shape.len().saturating_sub(2);
@@ -31,7 +33,9 @@ pub(super) fn merge(nodes: &[&Node]) -> Merged {
                 merged.unify(&sb[batch(sb)], &sa[sa.len() - 1]);
             }
             Kind::Call { call, .. } => {
-                let shapes: Vec<&[Dim]> = call.args.iter().map(LazyTensor::shape).collect();
+                let real = |arg: &LazyTensor| real_shape(arg.dtype(), arg.0.shape.clone());
+                let shapes: Vec<Shape> = call.args.iter().map(real).collect();
+                let shapes: Vec<&[Dim]> = shapes.iter().map(|shape| &**shape).collect();
                 for (a, b) in call.function.equal_axes(&shapes) {
                     merged.unify(b, a);
                 }

@@ -38,6 +38,12 @@ class Data:
     def w(self, name, shape):
         return self.of(name, shape, np.int8)
 
+    def z(self, name, shape):
+        return self.f(name, shape) + 1j * self.f(name.upper(), shape)
+
+    def y(self, name, shape):
+        return (self.g(name, shape) + 1j * self.g(name.upper(), shape)).astype(np.complex64)
+
     def b(self, name, shape):
         return self.of(name, shape, bool)
 
@@ -60,6 +66,9 @@ for name, case in CASES.items():
     for n, m in SIZES:
         try:
             x = np.asarray(case(Data(n, m)))
+            if np.iscomplexobj(x):
+                # As pairs.
+                x = np.stack([x.real, x.imag], -1)
         except (ValueError, IndexError, np.linalg.LinAlgError) as error:
             print(f"{name} {n} {m} error")
             continue
