@@ -1,4 +1,5 @@
 //! Which scheduler applies: nested, across threads, after panics, and not to work that a waiting thread picks up.
+#![expect(clippy::unwrap_used, reason = "a test stops where something is not as it should be")]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
