@@ -148,7 +148,7 @@ fn b09_reversed_and_repeated_inputs() {
 fn b11_rank_zero() {
     let (x, v, s) =
         (fixed("x", DType::I64, &[1, 1]), fixed("v", DType::I64, &[1]), fixed("s", DType::I64, &[]));
-    let y = [x.squeeze(&[0, 1]), x.sum(()), v.reshape(()), &s + &s];
+    let y = [x.squeeze([0, 1]), x.sum(()), v.reshape(()), &s + &s];
     let seven = |shape: &[usize]| Tensor::full(shape, 7_i64).unwrap();
     let out = everywhere(&y, &[("x", &seven(&[1, 1])), ("v", &seven(&[1])), ("s", &seven(&[]))]);
     for (out, want) in out.iter().zip([7, 7, 7, 14]) {
