@@ -1,6 +1,7 @@
 //! One compilation a program: other data, sizes, strides, numbers and ends of slices find the code that is there.
 //!
 //! The counters are those of the process, so that this is one test.
+#![expect(clippy::unwrap_used, reason = "a test stops where something is not as it should be")]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

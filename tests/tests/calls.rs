@@ -1,9 +1,13 @@
 //! Functions of whole tensors, on every engine: as outputs and as temporaries, between fused producers and consumers,
 //! for sizes that are symbols.
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
-use tensorjit::{CompileOptions, CompiledGraph, DType, Dim, LazyTensor, Order, Tensor, along, input};
+use tensorjit::{
+    At, Combine, CompileOptions, CompiledGraph, DType, Dim, LazyTensor, Order, ReduceOp, Side, Tensor, along,
+    input,
+};
 use tj_tests::chaos;
-use tj_tests::engines::{Call, all_outcomes, c_engines, engines, same_everywhere};
+use tj_tests::engines::{Call, all_outcomes, c_engines, engines, everywhere, same_everywhere};
 
 /// Numbers with repeats, both zeros, NaN and infinities.
 fn numbers(shape: &[usize], seed: usize) -> Tensor {
@@ -89,4 +93,32 @@ fn a_program_that_calls_is_not_exported() {
     let error = graph.export_object(&paths[0], &paths[1], &["y"]).unwrap_err().to_string();
     assert!(error.starts_with("sort is computed by this library") && error.contains("calls.rs:"), "{error}");
     assert!(paths.iter().all(|path| !path.exists()));
+}
+
+#[test]
+fn medians_and_quantiles() {
+    let x = matrix();
+    check(&[x.median(0), x.quantile(0.3, 1)], &[[1, 1], [2, 7], [7, 2], [1000, 3]]);
+    let x = input("x", DType::I32, [Dim::new("N", ..).unwrap()]).unwrap();
+    let values = Tensor::from_shape_vec([4], vec![7, -1, 3, 4]).unwrap();
+    let outputs = [x.median(0), x.quantile(0.0, 0), x.quantile(0.25, 0), x.quantile(0.75, 0)];
+    let found: Vec<f64> =
+        everywhere(&outputs, &[("x", &values)]).iter().map(|t| t.to_vec::<f64>().unwrap()[0]).collect();
+    assert_eq!(found, [3.5, -1.0, 2.0, 4.75]);
+}
+
+/// Positions and updates that are data, with sizes that are symbols.
+#[test]
+fn scatters_in_order() {
+    let x = matrix();
+    let order = x.argsort(0, Order::Descending);
+    let outputs = [
+        x.scatter_along_axis(&order, &(&x * 2.0), 0, Combine::Set),
+        x.scatter_along_axis(&order, &x, 0, Combine::Reduce(ReduceOp::Sum)),
+        x.scatter(&order.index([At::Ellipsis, At::Index(0)]), &x, 0, Combine::Reduce(ReduceOp::Max)),
+        x.sort(0, Order::Ascending).transpose().searchsorted(&x.transpose(), Side::Right).cast(DType::F32),
+        x.cumulative_prod(1),
+        x.cumulative_min(along(0).include_initial()),
+    ];
+    check(&outputs, &[[1, 1], [2, 7], [7, 2], [1000, 3]]);
 }

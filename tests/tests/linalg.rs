@@ -1,4 +1,5 @@
 //! Factorisations on every engine: equal bits, and products of factors that give the matrix back.
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use tensorjit::{DType, LazyTensor, Tensor, input};
 use tj_ir::linalg::{

@@ -1,7 +1,9 @@
 //! Which scheduler applies: nested, across threads, after panics, and not to work that a waiting thread picks up.
+#![expect(clippy::unwrap_used, reason = "a test stops where something is not as it should be")]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rayon::prelude::*;
 use tensorjit::{
@@ -9,6 +11,12 @@ use tensorjit::{
     compute, compute_with, defer, fused, fused_fn, get_scheduler, set_scheduler, with_scheduler,
 };
 use tj_plan::{Grouping, Plan, Sizes};
+
+/// The scheduler of the process is one: tests that read or set it run one after the other.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Counts how often it is asked; else the default.
 struct Counts(&'static AtomicUsize, u64);
@@ -38,6 +46,7 @@ fn data() -> Tensor {
 
 #[test]
 fn scopes_nest_and_end() {
+    let _alone = alone();
     assert_eq!(name(), "default");
     with_scheduler(Unfused, || {
         assert_eq!(name(), "unfused");
@@ -59,6 +68,7 @@ fn scopes_nest_and_end() {
 /// One test for what is set for the process, since tests may share one.
 #[test]
 fn the_argument_comes_before_the_scope_before_the_process() {
+    let _alone = alone();
     static SCOPE: AtomicUsize = AtomicUsize::new(0);
     static PROCESS: AtomicUsize = AtomicUsize::new(0);
     static ARGUMENT: AtomicUsize = AtomicUsize::new(0);
@@ -112,6 +122,7 @@ impl Scheduler for Waits {
 
 #[test]
 fn stolen_tasks_see_nothing() {
+    let _alone = alone();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
     let sum = pool.install(|| with_scheduler(Waits, || compute(defer(&data()).sum(0)))).unwrap();
     assert_eq!((sum.item::<f64>().unwrap(), SEEN.load(Ordering::SeqCst)), (10.0, 0));
@@ -130,6 +141,7 @@ fn interpreted((x, y): (LazyTensor, LazyTensor)) -> LazyTensor {
 
 #[test]
 fn fused_functions() {
+    let _alone = alone();
     let a = data();
     let (shares, total) = normalise(&a, 100.0).unwrap();
     assert_eq!(
@@ -149,6 +161,7 @@ fn fused_functions() {
 /// What panics in a function of the user leaves the scheduler as it was, and the next call works.
 #[test]
 fn a_panic_of_the_user_leaves_nothing_behind() {
+    let _alone = alone();
     let a = data();
     let panicked = catch_unwind(AssertUnwindSafe(|| {
         with_scheduler(Unfused, || fused_fn!(|x| if x.rank() == 1 { panic!("no") } else { x })(&a))

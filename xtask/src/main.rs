@@ -1,4 +1,4 @@
-//! Repository chores: `cargo xtask ci|tidy|bless|bench|soak`.
+//! Repository chores: `cargo xtask ci|tidy|bless|docs|bench|soak`.
 
 #![forbid(unsafe_code)]
 
@@ -11,6 +11,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   ci                     everything that must pass before a change lands
   tidy                   layering and house rules that a compiler does not check
   bless                  accept the current output of golden tests; read the diff afterwards
+  docs                   write crates/tensorjit/ARRAY_API.md anew
   bench seed [OPTIONS]   the matrix chain, fused and unfused, as JSON
   bench serve CASE SIZE FOLDER   times one case in turn with other libraries
   bench                  the criterion benchmarks
@@ -23,6 +24,7 @@ fn main() -> ExitCode {
         Some("ci") => ci(),
         Some("tidy") => tidy::tidy(&root()),
         Some("bless") => bless(),
+        Some("docs") => docs(),
         Some("bench") => bench(&rest),
         Some("soak") => soak(rest.first().copied().unwrap_or("20000")),
         _ => Err(USAGE.to_string()),
@@ -58,6 +60,10 @@ fn ci() -> Result<(), String> {
 
 fn bless() -> Result<(), String> {
     cargo(&["test", "--workspace"], &[("UPDATE_EXPECT", "1")])
+}
+
+fn docs() -> Result<(), String> {
+    cargo(&["test", "--package", "tj-tests", "--test", "array_api"], &[("UPDATE_EXPECT", "1")])
 }
 
 fn bench(words: &[&str]) -> Result<(), String> {

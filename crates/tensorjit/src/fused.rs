@@ -30,7 +30,7 @@
 /// }
 ///
 /// let a = Tensor::from_shape_vec([2], vec![0.0, 3.0])?;
-/// assert_eq!(add_and_divide(&a, &a, 3)?.to_vec::<f64>()?, [0.0, 2.0]);
+/// assert_eq!(add_and_divide(&a, &a, 3_i64)?.to_vec::<f64>()?, [0.0, 2.0]);
 /// let (_, sum) = both(&a)?;
 /// assert_eq!(sum.item::<f64>()?, 3.0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -23,18 +23,24 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! This crate only re-exports; each layer is a crate of its own: `tj-tensor` (tensors), `tj-ir` (what programs mean),
+//! Arrays that are there already are deferred and computed ([`defer`], [`compute()`], [`fuse`]), or given to the
+//! [`eager`] twins of the operators.
+//!
+//! This crate re-exports, and adds the twins; each layer is a crate of its own: `tj-tensor` (tensors), `tj-ir` (what programs mean),
 //! `tj-plan` (queries and schedulers), `tj-kernel` (loops), `tj-codegen-cranelift` and `tj-codegen-c` (machine code),
 //! `tj-memory` (arenas), `tj-runtime` (compiling and calling), `tj-io` (files).
 
 #![forbid(unsafe_code)]
 
+pub mod eager;
 mod fused;
 
 pub use tj_ir::{
-    Along, At, Axes, Cause, Combine, Condition, Context, Defer, Dim, DimError, Guard, IrError, LazyTensor,
-    Op, Operand, Order, ReduceOp, Side, Symbol, along, at, axis, complex, constant, defer, fft, input,
-    linalg, maximum, minimum, number, size, where_,
+    Along, At, Axes, Cause, Combine, Condition, Context, Defer, Dim, DimError, Dot, Function, Guard,
+    Indexing, IrError, LazyTensor, MAX_RANK, NewShape, Op, Operand, Order, Parts, ReduceOp, Shape, Side,
+    Symbol, Window, along, arange, at, axis, broadcast_arrays, complex, concat, constant, cross, defer,
+    einop, einsum, eye, fft, full, inner, input, kron, linalg, linspace, maximum, meshgrid, minimum, number,
+    ones, outer, random, size, stack, tensordot, vecdot, where_, zeros,
 };
 pub use tj_macros::fused;
 pub use tj_runtime::MaxBytes::Bytes;

@@ -4,14 +4,17 @@
 //! parent needs it. Each operation is checked at once, and a mistake is shown under the words that made it.
 #![expect(clippy::wildcard_enum_match_arm, reason = "whatever is not of the wanted kind is treated alike")]
 
+mod bound;
 mod call;
+mod einop;
+mod functions;
 mod value;
 
 use std::collections::BTreeMap;
 
 use tensorjit::{At, DType, Dim, LazyTensor, Operand, input};
 
-use crate::ast::{BinaryOp, Expr, ExprId, Ident, Program, Span, Stmt, StmtKind, Subscript, UnaryOp};
+use crate::ast::{BinaryOp, EinopOp, Expr, ExprId, Ident, Program, Span, Stmt, StmtKind, Subscript, UnaryOp};
 use crate::diagnostic::Diagnostic;
 
 pub use value::Value;
@@ -37,6 +40,7 @@ pub fn evaluate(program: &Program, given: &BTreeMap<String, Value>) -> Result<Ev
         given,
         names: BTreeMap::new(),
         exprs: program.exprs().collect(),
+        indexed: program.in_index_notation(),
         values: Vec::new(),
         done: Evaluated::default(),
     };
@@ -56,6 +60,8 @@ struct Ctx<'p> {
     /// What a name means, and where it got that meaning.
     names: BTreeMap<String, (Value, Span)>,
     exprs: Vec<(ExprId, &'p Expr)>,
+    /// Whether an expression is part of a statement in index notation, by id.
+    indexed: Vec<bool>,
     /// Values of expressions so far, by id.
     values: Vec<Value>,
     done: Evaluated,
@@ -117,8 +123,17 @@ impl Ctx<'_> {
                 self.done.outputs.push((name.text.clone(), value));
                 Ok(())
             }
-            StmtKind::Einop { target, .. } => {
-                Err(Diagnostic::new("statements in index notation cannot be run yet", target.span))
+            StmtKind::Einop { target, op, value, .. } => {
+                if let (false, Some((_, before))) = (*op == EinopOp::Assign, self.names.get(&target.text)) {
+                    let message =
+                        format!("`{}` has a value, which `{}` would leave out", target.text, op.symbol());
+                    let mut diagnostic = Diagnostic::new(message, target.span);
+                    diagnostic.related.push((*before, "first here".to_string()));
+                    return Err(diagnostic);
+                }
+                let made = self.einop(stmt, *value)?;
+                self.names.insert(target.text.clone(), (made, target.span));
+                Ok(())
             }
             StmtKind::Result { value } => {
                 let tensor = self.value(*value)?.into_tensor(self.program.span(*value))?;
@@ -155,7 +170,9 @@ impl Ctx<'_> {
     fn value(&mut self, id: ExprId) -> Result<Value, Diagnostic> {
         while self.values.len() <= id.index() {
             let (next, expr) = self.exprs[self.values.len()];
-            let value = self.evaluate(next, expr)?;
+            // Names there are indices; the whole is read by `einop`.
+            let indexed = self.indexed[next.index()];
+            let value = if indexed { Value::None } else { self.evaluate(next, expr)? };
             self.values.push(value);
         }
         Ok(self.values[id.index()].clone())
@@ -186,8 +203,11 @@ impl Ctx<'_> {
                 let tensor = self.done(*receiver).clone().into_tensor(self.program.span(*receiver))?;
                 match name.text.as_str() {
                     "T" => checked(tensor.transpose(), span),
+                    "mT" => checked(tensor.matrix_transpose(), span),
+                    "ndim" => Ok(Value::Int(tensor.rank() as i64)),
+                    "shape" => Ok(Value::Sequence(tensor.shape().iter().cloned().map(Value::Size).collect())),
                     other => Err(Diagnostic::new(
-                        format!("`{other}` is not an attribute; there is `T`"),
+                        format!("`{other}` is not an attribute; there are `T`, `mT`, `shape` and `ndim`"),
                         name.span,
                     )),
                 }
@@ -199,10 +219,10 @@ impl Ctx<'_> {
         }
     }
 
-    /// A name that no value has may still be the word for a dtype, as in `cast(x, f64)`.
+    /// A name that no value has may still be the word for a dtype, as in `cast(x, f64)`, or for a module.
     fn name_or_word(&self, name: &str, span: Span) -> Result<Value, Diagnostic> {
         match self.name(name, span) {
-            Err(_) if name.parse::<DType>().is_ok() => Ok(Value::Text(name.to_string())),
+            Err(_) if is_word(name) => Ok(Value::Text(name.to_string())),
             found => found,
         }
     }
@@ -275,6 +295,11 @@ impl Ctx<'_> {
         }
         checked(tensor.index(parts), span)
     }
+}
+
+/// Whether a name that has no value is a word of the language: a dtype, or a module of functions.
+pub(crate) fn is_word(name: &str) -> bool {
+    name.parse::<DType>().is_ok() || functions::MODULES.contains(&name)
 }
 
 fn bound(value: u64, span: Span) -> Result<i64, Diagnostic> {

@@ -5,7 +5,7 @@
 //! stack, because a chain of a hundred thousand additions is as deep as it is long.
 
 use crate::ast::{
-    Arg, BinaryOp, Expr, ExprId, Ident, Precedence, Program, SequenceKind, StmtKind, Subscript,
+    Arg, BinaryOp, Expr, ExprId, Ident, Precedence, Program, SequenceKind, Stmt, StmtKind, Subscript,
 };
 use std::fmt;
 
@@ -13,48 +13,60 @@ impl fmt::Display for Program {
     /// One statement a line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for stmt in &self.stmts {
-            match &stmt.kind {
-                StmtKind::Size { name, bounds } => {
-                    write!(f, "size {}", name.text)?;
-                    if let Some(bounds) = bounds {
-                        write!(f, " in {}..={}", bounds.lower, bounds.upper)?;
-                    }
-                }
-                StmtKind::Input { name, dtype, dims, format } => {
-                    write!(f, "input {}: {}", name.text, dtype.text)?;
-                    for (i, dim) in dims.iter().enumerate() {
-                        f.write_str(if i == 0 { "[" } else { ", " })?;
-                        write_expr(self, *dim, f)?;
-                    }
-                    f.write_str(if dims.is_empty() { "" } else { "]" })?;
-                    format.iter().try_for_each(|word| write!(f, " {}", word.text))?;
-                }
-                StmtKind::Bind { name, value } => {
-                    write!(f, "{} = ", name.text)?;
-                    write_expr(self, *value, f)?;
-                }
-                StmtKind::Output { name, value } => {
-                    write!(f, "output {}", name.text)?;
-                    if let Some(value) = value {
-                        f.write_str(" = ")?;
-                        write_expr(self, *value, f)?;
-                    }
-                }
-                StmtKind::Einop { target, indices, op, value } => {
-                    f.write_str(&target.text)?;
-                    for (i, Ident { text, .. }) in indices.iter().enumerate() {
-                        write!(f, "{}{text}", if i == 0 { "[" } else { ", " })?;
-                    }
-                    f.write_str(if indices.is_empty() { "" } else { "]" })?;
-                    write!(f, " {} ", op.symbol())?;
-                    write_expr(self, *value, f)?;
-                }
-                StmtKind::Result { value } => write_expr(self, *value, f)?,
-            }
+            write_stmt(self, stmt, f)?;
             f.write_str("\n")?;
         }
         Ok(())
     }
+}
+
+/// One statement, without the end of its line.
+pub(crate) fn statement(program: &Program, stmt: &Stmt) -> String {
+    let mut text = String::new();
+    write_stmt(program, stmt, &mut text).expect("writing to a string does not fail");
+    text
+}
+
+fn write_stmt(program: &Program, stmt: &Stmt, f: &mut impl fmt::Write) -> fmt::Result {
+    match &stmt.kind {
+        StmtKind::Size { name, bounds } => {
+            write!(f, "size {}", name.text)?;
+            if let Some(bounds) = bounds {
+                write!(f, " in {}..={}", bounds.lower, bounds.upper)?;
+            }
+        }
+        StmtKind::Input { name, dtype, dims, format } => {
+            write!(f, "input {}: {}", name.text, dtype.text)?;
+            for (i, dim) in dims.iter().enumerate() {
+                f.write_str(if i == 0 { "[" } else { ", " })?;
+                write_expr(program, *dim, f)?;
+            }
+            f.write_str(if dims.is_empty() { "" } else { "]" })?;
+            format.iter().try_for_each(|word| write!(f, " {}", word.text))?;
+        }
+        StmtKind::Bind { name, value } => {
+            write!(f, "{} = ", name.text)?;
+            write_expr(program, *value, f)?;
+        }
+        StmtKind::Output { name, value } => {
+            write!(f, "output {}", name.text)?;
+            if let Some(value) = value {
+                f.write_str(" = ")?;
+                write_expr(program, *value, f)?;
+            }
+        }
+        StmtKind::Einop { target, indices, op, value } => {
+            f.write_str(&target.text)?;
+            for (i, Ident { text, .. }) in indices.iter().enumerate() {
+                write!(f, "{}{text}", if i == 0 { "[" } else { ", " })?;
+            }
+            f.write_str(if indices.is_empty() { "" } else { "]" })?;
+            write!(f, " {} ", op.symbol())?;
+            write_expr(program, *value, f)?;
+        }
+        StmtKind::Result { value } => write_expr(program, *value, f)?,
+    }
+    Ok(())
 }
 
 /// Writes one expression.

@@ -228,6 +228,115 @@ fn numbers_of_programs_are_those_of_python() {
 }
 
 #[test]
+fn operators_of_tensors_by_sign_and_by_name() {
+    for (expression, expected) in [
+        ("(-x ** 2)", -9.0),
+        ("2 ** x ** 2", 512.0),
+        ("2 ** -x", 0.125),
+        ("power(x, 3)", 27.0),
+        ("x // 2 + x % 2", 2.0),
+        ("1 << cast(x, \"i32\")", 8.0),
+        ("bitwise_invert(cast(x, \"i32\") >> 1)", -2.0),
+        ("positive(x).square().ceil()", 9.0),
+        ("hypot(x, 4)", 5.0),
+        ("cbrt(x * 9)", 3.0),
+        ("atan2(0, x)", 0.0),
+        ("copysign(x, -0.0)", -3.0),
+        ("lgamma(x - 1)", 0.0),
+    ] {
+        let found = json(&["run", "--json", expression, "x=3.0"]);
+        assert_eq!(numbers(&found["result"]), [expected], "{expression}");
+    }
+}
+
+#[test]
+fn functions_of_whole_tensors() {
+    for (expression, expected) in [
+        ("arange(6).reshape(2, 3).sum(axis=0)", &[3.0, 5.0, 7.0][..]),
+        ("sum(reshape(arange(6), (2, -1)), axis=(0, 1), keepdims=True)", &[15.0]),
+        ("sum(arange(3), dtype=f32)", &[3.0]),
+        ("any(arange(3) > 1) * 1", &[1.0]),
+        ("var(arange(4), correction=1) * 3", &[5.0]),
+        ("argmax(arange(6).reshape(2, 3), axis=1)", &[2.0, 2.0]),
+        ("(nansum(concat([arange(2) / 0, arange(3)]), axis=-1) > 1) * 1", &[1.0]),
+        ("softmax(zeros((2, 2)), axis=1)", &[0.5; 4]),
+        ("concat([arange(2), ones(1, dtype=i64)], axis=0)", &[0.0, 1.0, 1.0]),
+        ("stack([arange(2), arange(2)], axis=1)", &[0.0, 0.0, 1.0, 1.0]),
+        ("roll(arange(4), 1)", &[3.0, 0.0, 1.0, 2.0]),
+        ("repeat(arange(2), 2)", &[0.0, 0.0, 1.0, 1.0]),
+        ("tile(arange(2), 2)", &[0.0, 1.0, 0.0, 1.0]),
+        ("pad(arange(1, 2), [(1, 2)], value=7)", &[7.0, 1.0, 7.0, 7.0]),
+        ("tril(ones((2, 2)))", &[1.0, 0.0, 1.0, 1.0]),
+        ("triu(ones((2, 2)), k=1)", &[0.0, 1.0, 0.0, 0.0]),
+        ("flip(arange(3))", &[2.0, 1.0, 0.0]),
+        ("sort(flip(arange(3)), axis=0)", &[0.0, 1.0, 2.0]),
+        ("argsort(arange(3), descending=True)", &[2.0, 1.0, 0.0]),
+        ("take(arange(3, 9), arange(0, 6, 4))", &[3.0, 7.0]),
+        ("cumulative_sum(arange(4), include_initial=True)", &[0.0, 0.0, 1.0, 3.0, 6.0]),
+        ("einsum(\"ij,jk->ik\", eye(2), ones((2, 1)))", &[1.0, 1.0]),
+        ("tensordot(eye(2), ones((2, 2)), axes=1).sum()", &[4.0]),
+        ("linalg.det(2 * eye(3))", &[8.0]),
+        ("linalg.solve(2 * eye(2), ones(2))", &[0.5, 0.5]),
+        ("linalg.eigh(3 * eye(2))[0]", &[3.0, 3.0]),
+        ("linalg.vector_norm(arange(2) * 5)", &[5.0]),
+        ("random.integers(7, 3, 4, (2,))", &[3.0, 3.0]),
+        ("full((2,), 1.5)", &[1.5, 1.5]),
+        ("linspace(0, 1, 3)", &[0.0, 0.5, 1.0]),
+        ("zeros(x.shape).mT.sum(axis=1) + x.ndim", &[2.0, 2.0, 2.0]),
+        ("unstack(arange(4).reshape(2, 2))[1]", &[2.0, 3.0]),
+        ("median(arange(4))", &[1.5]),
+        ("clip(arange(4), 1, 2)", &[1.0, 1.0, 2.0, 2.0]),
+    ] {
+        let mut arguments = vec!["run", "--json", expression];
+        if expression.contains("x.") {
+            arguments.push("x=rand:1:f64:2,3");
+        }
+        let found = json(&arguments);
+        assert_eq!(numbers(&found["result"]), expected, "{expression}");
+    }
+}
+
+#[test]
+fn mistakes_in_calls_are_underlined() {
+    for (expression, expected) in [
+        ("linalg.dett(x)", "`linalg.dett` is not a function"),
+        ("linalg.det(x, 1)", "`linalg.det` takes 1 arguments"),
+        ("sum(arange(x.ndim, dtype=f32))", "`arange` has no argument `dtype`"),
+        ("sum(x, axes=1)", "`sum` has no argument `axes`"),
+        ("concat([x, x[0]])", "have different ranks"),
+        ("einsum(\"ij\", x, x)", "einsum"),
+        ("softmx(x)", "did you mean `softmax`?"),
+        ("take(x)", "`take` needs `indices`"),
+        ("searchsorted(x[0], x[0], side=\"up\")", "`side` is \"left\" or \"right\""),
+        ("reshape(x, 4, 2)", "reshape"),
+    ] {
+        let text = String::from_utf8(tj(&["run", expression, "x=rand:1:f64:2,3"]).stderr).unwrap();
+        assert!(text.contains(expected) && text.contains("^"), "{expression}: {text}");
+    }
+}
+
+#[test]
+fn statements_in_index_notation_run() {
+    let folder = Folder::new("einop");
+    let program = folder.file(
+        "p.tj",
+        b"size N\ninput A: f64[N, 2]\nB = arange(4).reshape(2, 2)\nC[i, j] += A[i, k] * B[k, j]\n\
+          D[i] max= exp(0 * C[i, j]) + C[i, j]\noutput C, D\n",
+    );
+    let found = json(&["run", &program, "A=ones", "--dim", "N=2", "--json"]);
+    assert_eq!(numbers(&found["C"]), [2.0, 4.0, 2.0, 4.0]);
+    assert_eq!(numbers(&found["D"]), [5.0, 5.0]);
+    let found = json(&["run", "s += x[i, i]", "x=rand:1:f64:3,3", "--json"]);
+    let trace = json(&["run", "trace(x)", "x=rand:1:f64:3,3", "--json"]);
+    assert_eq!(found["s"]["data"], trace["result"]["data"]);
+
+    let twice = folder.file("q.tj", b"input A: f64[2, 2]\nC = A\nC[i] += A[i, k]\noutput C\n");
+    check_error(&["check", &twice], 1, "`C` has a value, which `+=` would leave out");
+    let wrong = folder.file("w.tj", b"input A: f64[2, 2]\nC[i] += A[i]\noutput C\n");
+    check_error(&["check", &wrong], 1, "w.tj:2:1");
+}
+
+#[test]
 fn what_the_program_does_not_take_is_refused() {
     let folder = Folder::new("given");
     let program = folder.file(

@@ -1,6 +1,6 @@
 //! Operations on one element; those that Cranelift has for vectors too serve both.
 //!
-//! Nothing here traps and nothing branches: the odd cases of integer division and shifts are selected.
+//! Nothing here traps, and nothing branches but the remainder of floats: the odd cases of integer division and shifts are selected.
 //! A bool is an `i8` of 0 or 1.
 
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};

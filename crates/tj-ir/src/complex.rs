@@ -129,6 +129,7 @@ pub(crate) fn apply(
         | Op::Silu
         | Op::Softplus
         | Op::LogSigmoid
+        | Op::Lgamma
         | Op::Maximum
         | Op::Minimum
         | Op::Fmax

@@ -85,7 +85,7 @@ fn apply<M: Machine>(m: &mut M, op: Op, args: &[M::V]) -> M::V {
             m.compare(CmpOp::Lt, size, infinity)
         }
         (Op::Signbit, &[a]) => round::signbit(m, a),
-        (Op::Copysign, &[a, b]) => round::copysign(m, a, b),
+        (Op::Copysign, &[a, b]) => round::copysign_of_number(m, a, b),
         (Op::Nextafter, &[a, b]) => round::nextafter(m, a, b),
         (Op::Sqrt, &[a]) => m.unary(UnOp::Sqrt, a),
         (Op::Exp, &[a]) => function(m, a, Elementary::Exp),
@@ -114,6 +114,7 @@ fn apply<M: Machine>(m: &mut M, op: Op, args: &[M::V]) -> M::V {
         (Op::Gelu, &[a]) => function(m, a, Elementary::Gelu),
         (Op::Silu, &[a]) => function(m, a, Elementary::Silu),
         (Op::Softplus, &[a]) => function(m, a, Elementary::Softplus),
+        (Op::Lgamma, &[a]) => function(m, a, Elementary::Lgamma),
         (Op::LogSigmoid, &[a]) => function(m, a, Elementary::LogSigmoid),
         (Op::Atan2, &[a, b]) => function2(m, a, b, Elementary2::Atan2),
         (Op::Hypot, &[a, b]) => function2(m, a, b, Elementary2::Hypot),

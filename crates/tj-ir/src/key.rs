@@ -23,7 +23,7 @@ use tj_tensor::{Scalar, Tensor};
 use crate::dim::{Dim, Factor, Symbol};
 use crate::error::{Cause, IrError};
 use crate::guard::Condition;
-use crate::lazy::{Fit, Kind, LazyTensor, Node};
+use crate::lazy::{BROADCAST, Fit, Kind, LazyTensor, Node};
 use crate::trace::{is_constant, number_parts};
 
 /// The structure of a program, and its arguments.
@@ -187,11 +187,14 @@ impl Structure {
                     self.fits(arg.shape(), &node.shape);
                 }
             }
-            Kind::Move { arg, at, .. } => {
+            Kind::Move { name, arg, at } => {
                 self.words.0.push(5);
                 self.arg(arg);
                 self.sizes(at);
                 self.sizes(&node.shape);
+                if *name == BROADCAST {
+                    self.fits(arg.shape(), &node.shape);
+                }
             }
             Kind::Reduce { op, arg, axis } => {
                 self.words.0.push(6);

@@ -38,6 +38,7 @@ mod normalise;
 mod operators;
 mod positions;
 mod products;
+mod quantile;
 pub mod random;
 mod reduce;
 mod shape;
@@ -87,6 +88,9 @@ pub type Shape = SmallVec<[Dim; 4]>;
 /// A tensor that is not computed yet.
 #[derive(Clone)]
 pub struct LazyTensor(pub(crate) Arc<Node>);
+
+/// The name of moves that repeat axes, whose sizes meet those of their result as the arguments of an operator do.
+pub(crate) const BROADCAST: &str = "broadcast_to";
 
 /// What a lazy tensor is. Public to `trace` and to printers; users go through [`LazyTensor`].
 pub(crate) struct Node {
@@ -256,7 +260,11 @@ impl Node {
         }
     }
 
-    fn take_args(&mut self, into: &mut Vec<LazyTensor>) {
+    fn is_leaf(&self) -> bool {
+        self.args().is_empty()
+    }
+
+    fn take_args(&mut self, into: &mut SmallVec<[LazyTensor; 8]>) {
         match std::mem::replace(&mut self.kind, Kind::Const(Scalar::Bool(false))) {
             Kind::Input { .. }
             | Kind::Data(_)
@@ -278,10 +286,16 @@ impl Node {
 /// Takes the graph apart node by node; the derived drop would recurse as deep as the graph.
 impl Drop for Node {
     fn drop(&mut self) {
-        let mut todo = Vec::new();
+        // Leaves go without a word.
+        if self.args().iter().all(|arg| arg.0.is_leaf()) {
+            return;
+        }
+        let mut todo = SmallVec::new();
         self.take_args(&mut todo);
         while let Some(LazyTensor(node)) = todo.pop() {
-            if let Some(mut node) = Arc::into_inner(node) {
+            if !node.is_leaf()
+                && let Some(mut node) = Arc::into_inner(node)
+            {
                 node.take_args(&mut todo);
             }
         }

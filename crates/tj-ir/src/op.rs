@@ -18,8 +18,7 @@ pub use algebra::{Algebra, Annihilator, Domain, Named};
 pub use reduce::ReduceOp;
 pub use table::{OpInfo, TABLE};
 
-use algebra::NO_ALGEBRA;
-use table::row;
+use table::CASTS;
 
 /// A scalar operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -68,9 +67,10 @@ pub enum Op {
     IsInf,
     /// Whether neither NaN nor an infinity.
     IsFinite,
-    /// Whether the sign bit is set; for integers whether negative.
+    /// Whether the sign bit is set, of a number; for integers whether negative. False for NaN, whose sign depends on the
+    /// machine that computed it.
     Signbit,
-    /// The first with the sign of the second.
+    /// The first with the sign of the second; NaN counts as positive.
     Copysign,
     /// The neighbour of the first in the direction of the second.
     Nextafter,
@@ -136,6 +136,8 @@ pub enum Op {
     Softplus,
     /// `log(sigmoid(x))`.
     LogSigmoid,
+    /// Logarithm of the absolute value of the gamma function.
+    Lgamma,
     /// Greater of two; NaN if either is.
     Maximum,
     /// Lesser of two; NaN if either is.
@@ -216,11 +218,12 @@ pub enum FillRule {
 
 impl Op {
     /// The row of this operator.
-    pub fn info(self) -> OpInfo {
+    pub fn info(self) -> &'static OpInfo {
         if let Op::Cast(to) = self {
-            return row(self, "cast", 1, DTypeRule::To(to), 1, NO_ALGEBRA);
+            return &CASTS[to as usize];
         }
-        *TABLE.iter().find(|info| info.op == self).expect("every operator has a row, as a test checks")
+        let at = TABLE.binary_search_by(|info| info.op.cmp(&self));
+        &TABLE[at.expect("every operator has a row in order, as a test checks")]
     }
 
     /// Its name in every text.
@@ -249,8 +252,12 @@ impl Op {
     /// assert_eq!(Op::Add.dtypes(&[DType::F16, DType::F16]), Some((DType::F16, DType::F16)));
     /// ```
     pub fn dtypes(self, args: &[DType]) -> Option<(DType, DType)> {
+        self.dtypes_by(self.info().dtypes, args)
+    }
+
+    /// As [`Op::dtypes`], where the rule of the operator is known.
+    pub(crate) fn dtypes_by(self, rule: DTypeRule, args: &[DType]) -> Option<(DType, DType)> {
         use DTypeRule::{Bits, Choice, Float, Integer, Number, Predicate, Same, To};
-        let rule = self.info().dtypes;
         let promoted = match rule {
             Choice => args.get(1..)?,
             Same | Number | Float | Predicate | Bits | Integer | To(_) => args,

@@ -163,6 +163,20 @@ const SPECIAL: &[(Elementary, &[(f64, f64)])] = &[
     (Elementary::Silu, &[(NAN, NAN), (INF, INF), (-INF, -0.0), (0.0, 0.0), (-0.0, -0.0), (-1e9, -0.0)]),
     (Elementary::Softplus, &[(NAN, NAN), (INF, INF), (-INF, 0.0), (0.0, LN_2), (1e9, 1e9), (-1e9, 0.0)]),
     (Elementary::LogSigmoid, &[(NAN, NAN), (INF, -0.0), (-INF, -INF), (0.0, -LN_2), (-1e9, -1e9)]),
+    (
+        Elementary::Lgamma,
+        &[
+            (NAN, NAN),
+            (INF, INF),
+            (-INF, INF),
+            (0.0, INF),
+            (-0.0, INF),
+            (-3.0, INF),
+            (-1e30, INF),
+            (1.0, 0.0),
+            (2.0, 0.0),
+        ],
+    ),
 ];
 
 type Row2 = (Elementary2, &'static [(f64, f64, f64)]);

@@ -8,8 +8,8 @@ fits P/Q with a monic Q iterate the linear problem P - target * Q, weighted by t
 """
 
 import numpy as np
-from mpmath import asin, atan, atanh, cbrt, cos, cosh, erf, erfc, exp, expm1, log, lu_solve, matrix, mp, mpf, nint, pi
-from mpmath import sin, sinh, sqrt, tanh
+from mpmath import asin, atan, atanh, cbrt, cos, cosh, erf, erfc, exp, expm1, log, loggamma, lu_solve, matrix, mp, mpf, nint, pi
+from mpmath import re, sin, sinh, sqrt, tanh
 
 mp.prec = 200
 TINY = mpf(10) ** -12
@@ -145,6 +145,13 @@ for typ, k, d, end in (("f32", 2, 10, mpf("10.2")), ("f64", 4, 24, mpf("27.4")))
     y_of = lambda t: k * (1 + t) / (1 - t)
     g = lambda t: (1 + 2 * y_of(t)) * exp(y_of(t) ** 2) * erfc(y_of(t))
     polynomial("erfc G", g, lambda t: 1 / g(t), d, mpf(-1), (end - k) / (end + k), typ)
+
+lg = lambda y: re(loggamma(y))
+r_near = lambda v: lg(v + mpf(3) / 2) / ((v + mpf(1) / 2) * (v - mpf(1) / 2))
+s_far = lambda t: (lg(1 / sqrt(t)) - (1 / sqrt(t) - mpf(1) / 2) * log(1 / sqrt(t)) + 1 / sqrt(t) - log(2 * pi) / 2) / sqrt(t)
+for typ, d, e in (("f32", 9, 2), ("f64", 21, 6)):
+    polynomial("lgamma R", r_near, lambda v: 1 / r_near(v), d, mpf(TINY) - mpf(1) / 2, mpf(1) / 2 - TINY, typ)
+    polynomial("lgamma S", s_far, lambda t: 12, e, mpf(10) ** -8, mpf(1) / 64, typ)
 
 mp.prec = 1500
 for typ, bits, precision, n in (("f32", 12, 24, 18), ("f64", 26, 53, 47)):

@@ -27,6 +27,9 @@ pub(crate) struct Pools {
 impl Pools {
     /// An arena of at least `bytes`, and whether it had to be allocated.
     pub fn arena(&self, bytes: usize) -> Result<(Buffer, bool), TensorError> {
+        if bytes == 0 {
+            return Ok((Buffer::zeroed(0)?, false));
+        }
         let mut arenas = self.arenas.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(at) = arenas.iter().position(|arena| arena.len() >= bytes) {
             return Ok((arenas.swap_remove(at), false));
@@ -39,6 +42,9 @@ impl Pools {
 
     /// Takes an arena back.
     pub fn give_back(&self, arena: Buffer) {
+        if arena.is_empty() {
+            return;
+        }
         let mut arenas = self.arenas.lock().unwrap_or_else(PoisonError::into_inner);
         if arenas.len() < ARENAS {
             arenas.push(arena);

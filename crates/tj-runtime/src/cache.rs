@@ -61,8 +61,25 @@ enum State {
 }
 
 struct Table {
-    entries: LruCache<Box<[u64]>, (Arc<Entry>, u64), FxBuildHasher>,
+    entries: LruCache<Box<[u64]>, Slot, FxBuildHasher>,
     report: CacheReport,
+}
+
+/// A place in the table.
+enum Slot {
+    /// Some thread is at it.
+    Compiling(Arc<Entry>),
+    /// A program and its size.
+    Ready(Arc<Cached>, u64),
+}
+
+impl Slot {
+    fn bytes(&self) -> u64 {
+        match self {
+            Slot::Compiling(_) => 0,
+            Slot::Ready(_, bytes) => *bytes,
+        }
+    }
 }
 
 static TABLE: LazyLock<Mutex<Table>> = LazyLock::new(|| {
@@ -115,8 +132,8 @@ pub fn clear_cache() {
     let mut dropped = Vec::new();
     {
         let mut table = table();
-        while let Some((_, (entry, _))) = table.entries.pop_lru() {
-            dropped.push(entry);
+        while let Some((_, slot)) = table.entries.pop_lru() {
+            dropped.push(slot);
         }
         table.report.bytes = 0;
     }
@@ -125,12 +142,12 @@ pub fn clear_cache() {
 
 impl Table {
     /// Drops entries until the rest fits, but for the last `keep`. They are handed out, to be freed without the lock.
-    fn shrink(&mut self, keep: usize, dropped: &mut Vec<Arc<Entry>>) {
+    fn shrink(&mut self, keep: usize, dropped: &mut Vec<Slot>) {
         while self.report.bytes > self.report.max_bytes && self.entries.len() > keep {
-            let Some((_, (entry, bytes))) = self.entries.pop_lru() else { break };
-            self.report.bytes -= bytes;
+            let Some((_, slot)) = self.entries.pop_lru() else { break };
+            self.report.bytes -= slot.bytes();
             self.report.evictions += 1;
-            dropped.push(entry);
+            dropped.push(slot);
         }
     }
 }
@@ -140,21 +157,32 @@ pub(crate) fn find(
     key: &[u64],
     compile: impl FnOnce() -> Result<Cached, Error>,
 ) -> Result<Arc<Cached>, Error> {
-    let (entry, is_new) = {
-        let mut table = table();
+    let entry = {
+        let mut guard = table();
+        let table = &mut *guard;
         match table.entries.get(key) {
-            Some((entry, _)) => (entry.clone(), false),
+            Some(Slot::Ready(cached, _)) => {
+                table.report.cache_hits += 1;
+                return Ok(cached.clone());
+            }
+            Some(Slot::Compiling(entry)) => Err(entry.clone()),
             None => {
                 let entry = Arc::new(Entry { state: Mutex::new(State::Compiling), changed: Condvar::new() });
-                table.entries.put(key.into(), (entry.clone(), 0));
-                (entry, true)
+                table.entries.put(key.into(), Slot::Compiling(entry.clone()));
+                Ok(entry)
             }
         }
     };
-    if !is_new && let Some(found) = entry.wait() {
-        table().report.cache_hits += 1;
-        return Ok(found);
-    }
+    let entry = match entry {
+        Ok(ours) => ours,
+        Err(others) => {
+            if let Some(found) = others.wait() {
+                table().report.cache_hits += 1;
+                return Ok(found);
+            }
+            others
+        }
+    };
     let failing = Failing { key, entry: &entry };
     let cached = Arc::new(compile()?);
     std::mem::forget(failing);
@@ -164,9 +192,9 @@ pub(crate) fn find(
     {
         let mut table = table();
         table.report.compilations += 1;
-        let before = table.entries.put(key.into(), (entry.clone(), bytes));
-        let freed = before.as_ref().map_or(0, |(_, bytes)| *bytes);
-        dropped.extend(before.map(|(entry, _)| entry));
+        let before = table.entries.put(key.into(), Slot::Ready(cached.clone(), bytes));
+        let freed = before.as_ref().map_or(0, Slot::bytes);
+        dropped.extend(before);
         table.report.bytes = table.report.bytes + bytes - freed;
         table.shrink(1, &mut dropped);
     }
@@ -201,7 +229,11 @@ struct Failing<'k> {
 impl Drop for Failing<'_> {
     fn drop(&mut self) {
         let mut table = table();
-        if table.entries.peek(self.key).is_some_and(|(entry, _)| Arc::ptr_eq(entry, self.entry)) {
+        let ours = |slot: &Slot| match slot {
+            Slot::Compiling(entry) => Arc::ptr_eq(entry, self.entry),
+            Slot::Ready(..) => false,
+        };
+        if table.entries.peek(self.key).is_some_and(ours) {
             table.entries.pop(self.key);
         }
         drop(table);

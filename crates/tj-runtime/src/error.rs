@@ -185,7 +185,7 @@ pub enum Error {
     },
     /// The plan interpreter failed.
     #[error(transparent)]
-    Interpret(InterpretError),
+    Interpret(Box<InterpretError>),
     /// The chosen back end is not part of this build.
     #[error("this build has no {backend} back end")]
     NoBackend {
@@ -252,12 +252,10 @@ impl Error {
 
 impl From<InterpretError> for Error {
     fn from(error: InterpretError) -> Error {
-        match error {
-            InterpretError::Function { function, cause, location } => {
-                Error::function(function, &cause, location)
-            }
-            error => Error::Interpret(error),
-        }
+        let InterpretError::Function { function, cause, location } = error else {
+            return Error::Interpret(Box::new(error));
+        };
+        Error::function(function, &cause, location)
     }
 }
 

@@ -120,7 +120,8 @@ impl CompiledGraph {
     /// Computes the outputs.
     ///
     /// # Errors
-    /// Arguments that do not fit the declared inputs, guards that do not hold, more memory than allowed.
+    /// Arguments that do not fit the declared inputs, guards that do not hold, more memory than allowed; a function of whole
+    /// tensors that has no result for these values.
     pub fn call(&self, inputs: &[(&str, &Tensor)]) -> Result<Vec<Tensor>, Error> {
         Ok(self.execute(inputs, &[])?.0)
     }
@@ -191,7 +192,7 @@ impl CompiledGraph {
     ///
     /// # Errors
     /// As [`CompiledGraph::call`], and views that do not have the dtype and shape of their output. Nothing is
-    /// written then.
+    /// written then, unless a function of whole tensors had no result: what the views hold then is undefined.
     pub fn call_into(
         &self,
         inputs: &[(&str, &Tensor)],

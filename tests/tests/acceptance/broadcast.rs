@@ -54,13 +54,19 @@ fn b03_reduction_over_an_axis_of_length_one() {
     }
 }
 
-/// B05: max refuses an empty tensor even when the reduced axis is not the empty one. There is no argmax yet.
+/// B05: max and argmax refuse an empty tensor even when the reduced axis is not the empty one.
 #[test]
 fn b05_max_of_an_empty_tensor() {
     let [n] = symbols(["n"]);
     let z = input("z", DType::F64, [n, 5.into()]).unwrap();
     let z0 = Tensor::zeros(DType::F64, [0, 5]).unwrap();
     equal(&everywhere(&[z.max(1)], &[("z", &z0)])[0], &Tensor::zeros(DType::F64, [0]).unwrap());
+    equal(&everywhere(&[z.argmax(1)], &[("z", &z0)])[0], &Tensor::zeros(DType::I64, [0]).unwrap());
+    for y in [z.argmax(0), z.argmax(None)] {
+        let call = Call { inputs: vec![("z", &z0)], ..Default::default() };
+        let error = all_outcomes(&[y], &[], &[call]).remove(0).unwrap_err();
+        assert!(error.contains("n = 0 (axis 0 of input z)"), "{error}");
+    }
     for y in [z.max(0), z.max(())] {
         let call = Call { inputs: vec![("z", &z0)], ..Default::default() };
         let error = all_outcomes(&[y], &[], &[call]).remove(0).unwrap_err();
@@ -142,7 +148,7 @@ fn b09_reversed_and_repeated_inputs() {
 fn b11_rank_zero() {
     let (x, v, s) =
         (fixed("x", DType::I64, &[1, 1]), fixed("v", DType::I64, &[1]), fixed("s", DType::I64, &[]));
-    let y = [x.squeeze(&[0, 1]), x.sum(()), v.reshape(()), &s + &s];
+    let y = [x.squeeze([0, 1]), x.sum(()), v.reshape(()), &s + &s];
     let seven = |shape: &[usize]| Tensor::full(shape, 7_i64).unwrap();
     let out = everywhere(&y, &[("x", &seven(&[1, 1])), ("v", &seven(&[1])), ("s", &seven(&[]))]);
     for (out, want) in out.iter().zip([7, 7, 7, 14]) {
@@ -191,7 +197,7 @@ fn b15_transpose_and_sum_in_rank_eleven() {
     assert_eq!(want.iter().sum::<i64>(), 2096128);
 }
 
-/// B17: axes of a rank-0 array are not normalised in one way. There is no argmax yet.
+/// B17: axes of a rank-0 array are not normalised in one way.
 #[test]
 fn b17_axes_of_a_scalar() {
     let s = fixed("s", DType::F64, &[]);
@@ -201,6 +207,7 @@ fn b17_axes_of_a_scalar() {
     for out in everywhere(&y, &[("s", &five)]) {
         equal(&out, &five);
     }
+    equal(&everywhere(&[s.argmax(None)], &[("s", &five)])[0], &Tensor::scalar(0_i64));
     for axis in [0, -1] {
         let error = s.sum(axis).check().unwrap_err().to_string();
         assert!(error.starts_with(&format!("sum: axis {axis} is out of range for rank 0 (")), "{error}");

@@ -5,10 +5,13 @@
 #![expect(clippy::unwrap_used, reason = "a test stops where something is not as it should be")]
 
 mod broadcast;
+mod errors;
 mod fusion;
+mod integers;
 mod memory;
 mod robust;
 mod shapes;
+mod sorting;
 mod values;
 
 use tensorjit::{CompileOptions, CompiledGraph, DType, Dim, Element, LazyTensor, Tensor, input};

@@ -60,7 +60,7 @@ fn c15_booleans_are_zero_and_one() {
     equal(&out[3], &Tensor::scalar(0.6));
 }
 
-/// C21: integer division truncates. There is no u8 arithmetic yet.
+/// C21: integer division truncates.
 #[test]
 fn c21_true_division_of_integers() {
     let [n] = symbols(["n"]);

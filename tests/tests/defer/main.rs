@@ -1,9 +1,10 @@
 //! Lazy arrays: `defer`, `compute`, `fuse`, and what they promise about results, errors and arguments.
+#![expect(clippy::unwrap_used, reason = "a test stops where something is not as it should be")]
 
 use tensorjit::{
     Cause, DefaultScheduler, Error, InterpretKernel, InterpretPlan, LazyTensor, Scheduler, Tensor, Unfused,
-    at, axis, compute, compute_reported, compute_with, defer, fuse, fuse_with, fused, fused_fn, input,
-    with_scheduler,
+    at, axis, broadcast_arrays, compute, compute_reported, compute_with, defer, fuse, fuse_with, fused,
+    fused_fn, input, with_scheduler,
 };
 
 mod reference;
@@ -57,7 +58,7 @@ fn tuples_arrays_and_slices_are_one_program() {
     let a = tensor(&[2, 3], &[1, 2, 3, 4, 5, 6]);
     let x = defer(&a);
     let double = &x * 2;
-    let ((sum, same, number), report) = compute_reported(((&double).sum(1), &a, 7.5)).unwrap();
+    let ((sum, same, number), report) = compute_reported((double.sum(1), &a, 7.5)).unwrap();
     assert_eq!(sum.to_vec::<i64>().unwrap(), [12, 30]);
     assert!(same.shares_storage_with(&a), "what is not lazy passes through");
     assert_eq!((number, report.calls), (7.5, 1));
@@ -88,7 +89,7 @@ fn a_result_of_rank_zero_is_a_tensor() {
     let a = tensor(&[1, 1], &[7]);
     let x = defer(&a);
     let (sum, reshaped, squeezed, twice) =
-        compute((x.sum(()), x.reshape(()), x.squeeze(&[0, 1]), x.sum(()) + x.sum(()))).unwrap();
+        compute((x.sum(()), x.reshape(()), x.squeeze([0, 1]), x.sum(()) + x.sum(()))).unwrap();
     for (tensor, expected) in [(sum, 7), (reshaped, 7), (squeezed, 7), (twice, 14)] {
         assert_eq!((tensor.shape(), tensor.item::<i64>().unwrap()), (&[][..], expected));
     }
@@ -138,7 +139,7 @@ fn broadcasting_follows_the_data() {
 #[test]
 fn strided_data_is_data() {
     let a = tensor(&[2, 3], &[1, 2, 3, 4, 5, 6]);
-    let turned = a.permute(&[1, 0]).unwrap();
+    let turned = a.permute([1, 0]).unwrap();
     let r = compute(defer(&turned) * 10).unwrap();
     assert_eq!((r.shape(), r.to_vec::<i64>().unwrap()), (&[3, 2][..], vec![10, 40, 20, 50, 30, 60]));
 }
@@ -154,7 +155,7 @@ fn mistakes_name_sizes_and_the_line() {
         (x.matmul(&x), "matmul: shapes [2, 3] and [2, 3] do not fit: 3 is not 2"),
         (x.reshape(&[Some(4.into()), None]), "reshape of 6 elements into groups of 4"),
         (x.reshape(&[Some(4.into()), Some(2.into())]), "reshape: [2, 3] has 6 elements, but [4, 2] has 8"),
-        (x.squeeze(&[0]), "squeeze of axis 0: 2 == 1 does not hold"),
+        (x.squeeze([0]), "squeeze of axis 0: 2 == 1 does not hold"),
         (x.sum(2), "sum: axis 2 is out of range for rank 2"),
         (x.index([tensorjit::At::Index(2)]), "index: index 2 is out of range for axis 0 of size 2"),
         (
@@ -178,4 +179,24 @@ fn mistakes_name_sizes_and_the_line() {
     assert!(matches!(&*program.cause, Cause::NoData { name } if name == "w"), "{error}");
     // After all that the next one works.
     assert_eq!(compute(x.sum(())).unwrap().item::<i64>().unwrap(), 21);
+}
+
+/// Sizes that are 1 or equal now meet in what only moves, as in operators.
+#[test]
+fn what_is_repeated_meets_what_it_is_repeated_to() {
+    let (row, column) = (tensor(&[1, 3], &[0, 1, 2]), tensor(&[2, 1], &[0, 1]));
+    let other = tensor(&[2, 3], &[0, 1, 2, 3, 4, 5]);
+    let all = compute(broadcast_arrays(&[defer(&row), defer(&column), defer(&other)])).unwrap();
+    assert_eq!(all[0].to_vec::<i64>().unwrap(), [0, 1, 2, 0, 1, 2]);
+    assert_eq!(all[1].to_vec::<i64>().unwrap(), [0, 0, 0, 1, 1, 1]);
+    assert_eq!(all[2].to_vec::<i64>().unwrap(), [0, 1, 2, 3, 4, 5]);
+    let (x, y) = (defer(&row), defer(&other));
+    assert_eq!(compute(x.broadcast_to(y.shape())).unwrap().shape(), [2, 3]);
+    // The same words on other sizes are other programs where the sizes meet in another way.
+    let (x, y) = (defer(&other), defer(&other));
+    assert_eq!(compute(x.broadcast_to(y.shape())).unwrap().to_vec::<i64>().unwrap(), [0, 1, 2, 3, 4, 5]);
+    let picked = compute(defer(&other).take_along_axis(&defer(&column), 1)).unwrap();
+    assert_eq!(picked.to_vec::<i64>().unwrap(), [0, 4]);
+    let picked = compute(defer(&other).take_along_axis(&defer(&tensor(&[1, 1], &[0])), 1));
+    assert_eq!(picked.unwrap().to_vec::<i64>().unwrap(), [0, 3]);
 }

@@ -95,8 +95,18 @@ impl Program {
         free
     }
 
+    /// Which expressions are part of an index-notation statement, by id.
+    pub(crate) fn in_index_notation(&self) -> Vec<bool> {
+        self.einop_parts().0
+    }
+
     /// Which expressions stand inside a subscript of an index-notation statement, by id.
     fn einop_indices(&self) -> Vec<bool> {
+        self.einop_parts().1
+    }
+
+    /// For each expression whether it is part of an index-notation statement, and whether it stands in a subscript there.
+    fn einop_parts(&self) -> (Vec<bool>, Vec<bool>) {
         let mut inside = vec![false; self.exprs.len()];
         let mut in_einop = vec![false; self.exprs.len()];
         for stmt in &self.stmts {
@@ -121,6 +131,6 @@ impl Program {
                 }
             }
         }
-        inside
+        (in_einop, inside)
     }
 }

@@ -4,12 +4,12 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use tensorjit::{DType, Error};
+use tensorjit::Error;
 
 use super::{Failure, Text};
 use crate::args::WorkArgs;
 use crate::ast::StmtKind;
-use crate::eval::Evaluated;
+use crate::eval::{Evaluated, is_word};
 use crate::values::{Extent, InputData};
 
 /// The inputs that a program declares.
@@ -48,8 +48,8 @@ pub(super) fn check_inputs(text: &Text, args: &WorkArgs) -> Result<(), Failure> 
         if is_size {
             return Err(Failure::wrong(format!("{name} is a size, not an input; give it by --dim {name}=7")));
         }
-        // The word for a dtype reads as a name.
-        let free = free.iter().map(|used| used.text.as_str()).filter(|used| used.parse::<DType>().is_err());
+        // A word of the language reads as a name.
+        let free = free.iter().map(|used| used.text.as_str()).filter(|used| !is_word(used));
         let known: Vec<&str> = declared.iter().copied().chain(free).collect();
         return Err(Failure::wrong(format!("the program has no input {name}; {}", list("inputs", &known))));
     }

@@ -1,77 +1,13 @@
-//! Functions and methods: `relu(x)` is `x.relu()`.
+//! Calls: which function a name is, and which parameter an argument is for. `relu(x)` is `x.relu()`.
 
-use tensorjit::{Axes, DType, Dim, LazyTensor, Op, ReduceOp};
+use tensorjit::{Dim, Op};
 
+use super::bound::Bound;
+use super::functions::{FUNCTIONS, MODULES, Results, run};
 use super::value::apply;
 use super::{Ctx, Value, checked};
-use crate::ast::{Arg, ExprId, Ident, Span};
+use crate::ast::{Arg, Expr, ExprId, Ident, Span};
 use crate::diagnostic::Diagnostic;
-
-/// Arguments of a call, matched to parameter names.
-struct Bound<'c> {
-    function: &'c str,
-    span: Span,
-    values: Vec<(&'static str, Value, Span)>,
-}
-
-impl Bound<'_> {
-    fn get(&self, name: &str) -> Option<(&Value, Span)> {
-        self.values.iter().find(|(known, _, _)| *known == name).map(|(_, value, span)| (value, *span))
-    }
-
-    fn need(&self, name: &str) -> Result<(&Value, Span), Diagnostic> {
-        let missing = || Diagnostic::new(format!("`{}` needs `{name}`", self.function), self.span);
-        self.get(name).ok_or_else(missing)
-    }
-
-    fn tensor(&self, name: &str) -> Result<LazyTensor, Diagnostic> {
-        let (value, span) = self.need(name)?;
-        value.clone().into_tensor(span)
-    }
-
-    fn ints(&self, name: &str) -> Result<Vec<i64>, Diagnostic> {
-        let (value, span) = self.need(name)?;
-        value.as_items().iter().map(|item| item.as_int(span)).collect()
-    }
-
-    fn sizes(&self, name: &str) -> Result<Vec<Dim>, Diagnostic> {
-        let (value, span) = self.need(name)?;
-        value.as_items().iter().map(|item| item.as_size(span)).collect()
-    }
-
-    fn axes(&self) -> Result<Axes, Diagnostic> {
-        let axes = match self.get("axis") {
-            None | Some((Value::None, _)) => Axes::all(),
-            Some(_) => Axes::from(self.ints("axis")?.as_slice()),
-        };
-        match self.get("keepdims") {
-            Some((value, span)) if value.as_bool(span)? => Ok(axes.keepdims()),
-            _ => Ok(axes),
-        }
-    }
-}
-
-/// Parameters of the functions that are not operators of the table.
-const FUNCTIONS: &[(&str, &[&str])] = &[
-    ("sum", &["x", "axis", "keepdims"]),
-    ("prod", &["x", "axis", "keepdims"]),
-    ("max", &["x", "axis", "keepdims"]),
-    ("min", &["x", "axis", "keepdims"]),
-    ("mean", &["x", "axis", "keepdims"]),
-    ("matmul", &["x", "y"]),
-    ("transpose", &["x"]),
-    ("permute", &["x", "axes"]),
-    ("permute_dims", &["x", "axes"]),
-    ("reshape", &["x", "shape"]),
-    ("broadcast_to", &["x", "shape"]),
-    ("expand_dims", &["x", "axis"]),
-    ("squeeze", &["x", "axis"]),
-    ("flip", &["x", "axis"]),
-    ("clip", &["x", "min", "max"]),
-    ("positive", &["x"]),
-    ("cast", &["x", "dtype"]),
-    ("astype", &["x", "dtype"]),
-];
 
 const OPERANDS: &[&str] = &["x", "y", "z"];
 
@@ -97,6 +33,9 @@ impl Ctx<'_> {
         args: &[Arg],
         span: Span,
     ) -> Result<Value, Diagnostic> {
+        if let Some((module, receiver)) = receiver.and_then(|id| Some((self.module(id)?, id))) {
+            return self.call_of_module(module, function, args, self.program.span(receiver).to(span));
+        }
         let name = function.text.as_str();
         let name = ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, name)| name);
         if let Some(&(known, parameters)) = FUNCTIONS.iter().find(|(known, _)| *known == name) {
@@ -107,7 +46,7 @@ impl Ctx<'_> {
                 let x = bound.sizes("x")?.swap_remove(0);
                 return Ok(Value::Size(if name == "max" { x.max(&y) } else { x.min(&y) }));
             }
-            return checked(special(known, &bound)?, span);
+            return results(run(known, &bound)?, span);
         }
         if let Some(op) = Op::by_name(name) {
             let arity = op.info().arity;
@@ -128,6 +67,34 @@ impl Ctx<'_> {
         Err(diagnostic)
     }
 
+    /// The module that an expression names, as `linalg` in `linalg.det(a)`, unless the program gives that name a value.
+    fn module(&self, id: ExprId) -> Option<&'static str> {
+        let (Expr::Name(name), Value::Text(word)) = (self.program.expr(id), self.done(id)) else {
+            return None;
+        };
+        MODULES.iter().find(|module| name == *module && word == *module).copied()
+    }
+
+    fn call_of_module(
+        &self,
+        module: &str,
+        function: &Ident,
+        args: &[Arg],
+        span: Span,
+    ) -> Result<Value, Diagnostic> {
+        let full = format!("{module}.{}", function.text);
+        let Some(&(known, parameters)) = FUNCTIONS.iter().find(|(known, _)| *known == full) else {
+            let mut diagnostic = Diagnostic::new(format!("`{full}` is not a function"), function.span);
+            let names =
+                FUNCTIONS.iter().filter_map(|(known, _)| known.strip_prefix(module)?.strip_prefix('.'));
+            diagnostic.notes.push(format!("{module} has {}", names.collect::<Vec<_>>().join(", ")));
+            return Err(diagnostic);
+        };
+        results(run(known, &self.bind(known, parameters, None, args, span)?)?, span)
+    }
+
+    /// Matches arguments to parameters. A parameter with a star takes all positional arguments that are left; if there is
+    /// one, as it is, so that `reshape(2, 3)` is `reshape((2, 3))`.
     fn bind<'c>(
         &self,
         function: &'c str,
@@ -141,7 +108,17 @@ impl Ctx<'_> {
             receiver.into_iter().chain(args.iter().filter(|a| a.keyword.is_none()).map(|a| a.value));
         for &parameter in parameters {
             let Some(id) = positional.next() else { break };
-            bound.values.push((parameter, self.done(id).clone(), self.program.span(id)));
+            let (mut value, mut place) = (self.done(id).clone(), self.program.span(id));
+            let name = parameter.strip_prefix('*');
+            if name.is_some() {
+                let rest: Vec<ExprId> = positional.by_ref().collect();
+                if let Some(&last) = rest.last() {
+                    let items = rest.iter().map(|&id| self.done(id).clone());
+                    value = Value::Sequence(std::iter::once(value).chain(items).collect());
+                    place = place.to(self.program.span(last));
+                }
+            }
+            bound.values.push((name.unwrap_or(parameter), value, place));
         }
         if let Some(extra) = positional.next() {
             let message = format!("`{function}` takes {} arguments", parameters.len());
@@ -149,10 +126,11 @@ impl Ctx<'_> {
         }
         for arg in args {
             let Some(keyword) = &arg.keyword else { continue };
-            let Some(&parameter) = parameters.iter().find(|p| **p == keyword.text) else {
+            let names = parameters.iter().map(|p| p.trim_start_matches('*'));
+            let Some(parameter) = names.clone().find(|p| **p == keyword.text) else {
                 let message = format!("`{function}` has no argument `{}`", keyword.text);
                 let mut diagnostic = Diagnostic::new(message, keyword.span);
-                diagnostic.notes.push(format!("it has {}", parameters.join(", ")));
+                diagnostic.notes.push(format!("it has {}", names.collect::<Vec<_>>().join(", ")));
                 return Err(diagnostic);
             };
             if bound.get(parameter).is_some() {
@@ -162,6 +140,17 @@ impl Ctx<'_> {
             bound.values.push((parameter, self.done(arg.value).clone(), self.program.span(arg.value)));
         }
         Ok(bound)
+    }
+}
+
+/// What a function gives, or the mistake under the words that made it.
+fn results(results: Results, span: Span) -> Result<Value, Diagnostic> {
+    match results {
+        Results::One(tensor) => checked(tensor, span),
+        Results::Several(tensors) => {
+            let values = tensors.into_iter().map(|tensor| checked(tensor, span));
+            Ok(Value::Sequence(values.collect::<Result<_, _>>()?))
+        }
     }
 }
 
@@ -175,57 +164,11 @@ fn two_sizes(bound: &Bound<'_>) -> Option<Dim> {
     }
 }
 
-fn special(function: &str, bound: &Bound<'_>) -> Result<LazyTensor, Diagnostic> {
-    let x = bound.tensor("x")?;
-    Ok(match function {
-        "sum" => x.sum(bound.axes()?),
-        "prod" => x.prod(bound.axes()?),
-        "max" => x.max(bound.axes()?),
-        "min" => x.min(bound.axes()?),
-        "mean" => x.mean(bound.axes()?),
-        "matmul" => x.matmul(&bound.tensor("y")?),
-        "transpose" => x.transpose(),
-        "permute" | "permute_dims" => x.permute(&bound.ints("axes")?),
-        "reshape" => {
-            let open = |d: &Dim| if d.is_const() == Some(-1) { None } else { Some(d.clone()) };
-            x.reshape(&bound.sizes("shape")?.iter().map(open).collect::<Vec<_>>())
-        }
-        "broadcast_to" => x.broadcast_to(&bound.sizes("shape")?),
-        "expand_dims" => {
-            let (axis, span) = bound.need("axis")?;
-            x.expand_dims(axis.as_int(span)?)
-        }
-        "squeeze" => x.squeeze(&bound.ints("axis")?),
-        "flip" => bound.ints("axis")?.into_iter().fold(x, |x, axis| x.flip(axis)),
-        "positive" => x.positive(),
-        "clip" => {
-            let (low, low_span) = bound.need("min")?;
-            let (high, high_span) = bound.need("max")?;
-            x.clip(low.clone().into_operand(low_span)?, high.clone().into_operand(high_span)?)
-        }
-        _ => {
-            let (dtype, span) = bound.need("dtype")?;
-            let dtype: Option<DType> = match dtype {
-                Value::Text(word) => word.parse().ok(),
-                Value::Tensor(_)
-                | Value::Int(_)
-                | Value::Float(_)
-                | Value::Bool(_)
-                | Value::Size(_)
-                | Value::None
-                | Value::Sequence(_) => None,
-            };
-            x.cast(dtype.ok_or_else(|| Diagnostic::new("this is not a dtype, such as f32 or i64", span))?)
-        }
-    })
-}
-
 /// The function whose name differs least, if by two edits at most and not by more than half of the name.
 fn closest(name: &str) -> Option<&'static str> {
     let bound = (name.chars().count() / 2).min(2);
     let operators = tensorjit::op::TABLE.iter().map(|info| info.name);
-    let reductions = ReduceOp::ALL.iter().map(|op| op.name());
-    let all = FUNCTIONS.iter().map(|(name, _)| *name).chain(operators).chain(reductions);
+    let all = FUNCTIONS.iter().map(|(name, _)| *name).chain(operators);
     all.map(|known| (distance(name, known), known)).filter(|(d, _)| *d <= bound).min().map(|(_, known)| known)
 }
 

@@ -31,6 +31,10 @@ impl Value {
         matches!(self, Value::Tensor(_))
     }
 
+    pub(super) fn is_none(&self) -> bool {
+        matches!(self, Value::None)
+    }
+
     fn kind(&self) -> &'static str {
         match self {
             Value::Tensor(_) => "a tensor",
@@ -81,6 +85,14 @@ impl Value {
             Value::Int(n) => Ok(*n),
             Value::Size(d) => d.is_const().ok_or_else(|| self.not("a fixed integer", span)),
             other => Err(other.not("an integer", span)),
+        }
+    }
+
+    pub(super) fn as_float(&self, span: Span) -> Result<f64, Diagnostic> {
+        match self {
+            Value::Int(n) => Ok(*n as f64),
+            Value::Float(x) => Ok(*x),
+            other => Err(other.not("a number", span)),
         }
     }
 

@@ -109,7 +109,7 @@ fn call_with(entry: KernelFn, case: &Case, shared: impl Fn(Access) -> Option<Buf
     let pointers: Vec<*mut c_void> =
         declared.map(|(i, b)| own[shared(b.access).map_or(i, Buf::index)]).collect();
     let params: Vec<u64> = case.params.iter().map(|p| p.bits() as u64).collect();
-    let host = Host { gemm_f32: gemm::<f32>, gemm_f64: gemm::<f64>, call };
+    let host = Host { gemm_f32: gemm::<f32>, gemm_f64: gemm::<f64>, call: call_nothing };
     let args =
         Args { buffers: pointers.as_ptr(), sizes: case.sizes.as_ptr(), params: params.as_ptr(), host: &host };
     // SAFETY: the table fits the kernel, and the interpreter has shown that its accesses are in bounds.
@@ -283,6 +283,6 @@ pub fn numbers(dtype: DType, n: usize) -> BufferContents {
 }
 
 /// Samples call nothing.
-extern "C" fn call(_: *const i64, _: i64, _: *const *mut c_void, _: i64, _: i64) -> i32 {
+extern "C" fn call_nothing(_: *const i64, _: i64, _: *const *mut c_void, _: i64, _: i64) -> i32 {
     tj_kernel::abi::STATUS_NO_RESULT
 }

@@ -70,7 +70,7 @@ pub enum DimError {
     #[error("{expr} = {value} has no whole solution for {symbol}: {dividend} / {divisor} leaves {remainder}")]
     NotDivisible {
         /// The symbol asked for.
-        symbol: Symbol,
+        symbol: Box<Symbol>,
         /// The expression.
         expr: String,
         /// The value it should have.

@@ -84,6 +84,7 @@ impl Dim {
         };
         if remainder != 0 {
             let (symbol, expr) = (symbol_named(), expr());
+            let symbol = Box::new(symbol);
             return Err(DimError::NotDivisible { symbol, expr, value: target, dividend, divisor, remainder });
         }
         let (lo, hi) = symbol.bounds();

@@ -236,6 +236,12 @@ fn add_exactly<A: Arith>(a: &mut A, x: A::Float, y: A::Float) -> (A::Float, A::F
     (sum, a.sub(y, added))
 }
 
+/// The sine and cosine of an angle up to `pi/4`.
+pub(super) fn sin_cos_of_eighth<A: Arith>(a: &mut A, angle: A::Float) -> (A::Float, A::Float) {
+    let (low, quadrant) = (a.float(0.0), a.int(0));
+    approximate(a, &Angle { high: angle, low, quadrant })
+}
+
 /// The sine and cosine of `high + low`.
 fn approximate<A: Arith>(a: &mut A, angle: &Angle<A>) -> (A::Float, A::Float) {
     let r = a.add(angle.high, angle.low);

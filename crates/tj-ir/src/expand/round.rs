@@ -31,11 +31,32 @@ pub(super) fn nearest<M: Machine>(m: &mut M, a: M::V) -> M::V {
     m.select(small, whole, a)
 }
 
+/// NaN counts as positive: which sign a computed one has depends on the machine.
 pub(super) fn signbit<M: Machine>(m: &mut M, a: M::V) -> M::V {
     let dtype = m.dtype(a);
-    let bits = if dtype.is_float() { m.bitcast(a, integer(dtype)) } else { a };
+    if !dtype.is_float() {
+        let zero = zero_like(m, a);
+        return m.compare(CmpOp::Lt, a, zero);
+    }
+    let bits = m.bitcast(a, integer(dtype));
     let zero = zero_like(m, bits);
-    m.compare(CmpOp::Lt, bits, zero)
+    let set = m.compare(CmpOp::Lt, bits, zero);
+    let number = is_number(m, a);
+    m.binary(BinOp::And, set, number)
+}
+
+/// [`copysign`] as an operator, for which NaN counts as positive as in [`signbit`].
+pub(super) fn copysign_of_number<M: Machine>(m: &mut M, a: M::V, b: M::V) -> M::V {
+    let number = is_number(m, b);
+    let zero = zero_like(m, b);
+    let b = m.select(number, b, zero);
+    copysign(m, a, b)
+}
+
+fn is_number<M: Machine>(m: &mut M, a: M::V) -> M::V {
+    let half = matches!(m.dtype(a), DType::F16 | DType::BF16);
+    let a = if half { m.cast(a, DType::F32) } else { a };
+    m.compare(CmpOp::Eq, a, a)
 }
 
 pub(super) fn copysign<M: Machine>(m: &mut M, a: M::V, b: M::V) -> M::V {

@@ -4,11 +4,11 @@ use std::panic::Location;
 
 use smallvec::SmallVec;
 
-use super::elementwise::{attach, broadcast};
+use super::elementwise::{Fit, attach, broadcast};
 use super::movement::{insert_axes, moved, position};
 use super::reduce::resolve_axis;
 use super::sizes::require_size;
-use super::{At, LazyTensor, Shape};
+use super::{At, BROADCAST, LazyTensor, Shape};
 use crate::dim::Dim;
 use crate::error::{Cause, IrError};
 use crate::expr::Indices;
@@ -279,8 +279,13 @@ pub fn broadcast_arrays(tensors: &[LazyTensor]) -> Vec<LazyTensor> {
     let spread = |tensor: &LazyTensor| {
         let lead = shape.len() - tensor.rank();
         let sizes = tensor.shape().iter().enumerate();
-        let at = sizes.map(|(d, size)| if *size == 1 { Dim::ZERO } else { position(lead + d) }).collect();
-        let mut tensor = moved("broadcast_to", tensor, shape.clone(), at, location);
+        let at = sizes
+            .map(|(d, size)| match Fit::of(size, &shape[lead + d]) {
+                Fit::One | Fit::OneNow => Dim::ZERO,
+                Fit::Same | Fit::EqualNow => position(lead + d),
+            })
+            .collect();
+        let mut tensor = moved(BROADCAST, tensor, shape.clone(), at, location);
         attach(&mut tensor, guards.clone());
         tensor
     };

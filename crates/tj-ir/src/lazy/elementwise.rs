@@ -102,7 +102,8 @@ unary! {
     isinf => IsInf,
     /// Whether neither NaN nor an infinity.
     isfinite => IsFinite,
-    /// Whether the sign bit is set; for integers whether negative.
+    /// Whether the sign bit is set, of a number; for integers whether negative. False for NaN, whose sign depends on the
+    /// machine that computed it.
     signbit => Signbit,
     /// Whether zero; NaN is not.
     logical_not => LogicalNot,
@@ -166,6 +167,8 @@ unary! {
     softplus => Softplus,
     /// `log(sigmoid(x))`; integers go to f64.
     log_sigmoid => LogSigmoid,
+    /// Logarithm of the absolute value of the gamma function; integers go to f64.
+    lgamma => Lgamma,
 }
 
 macro_rules! binary {
@@ -207,7 +210,7 @@ binary! {
     remainder => Remainder,
     /// Remainder with the sign of the dividend, exact; integers go to f64.
     fmod => Fmod,
-    /// The size of this with the sign of the other; integers go to f64.
+    /// The size of this with the sign of the other, where NaN counts as positive; integers go to f64.
     copysign => Copysign,
     /// The neighbour of this in the direction of the other; integers go to f64.
     nextafter => Nextafter,
@@ -311,14 +314,15 @@ pub(crate) fn map(
 
 fn try_map(op: Op, args: &[Operand], location: &'static Location<'static>) -> Result<LazyTensor, IrError> {
     let fail = |cause| IrError::new(cause, location);
-    let name = op.name();
+    let info = op.info();
+    let name = info.name;
     for arg in args {
         if let Operand::Tensor(t) = arg {
             t.check()?;
         }
     }
-    if args.len() != op.info().arity {
-        let problem = format!("takes {} arguments, got {}", op.info().arity, args.len());
+    if args.len() != info.arity {
+        let problem = format!("takes {} arguments, got {}", info.arity, args.len());
         return Err(fail(Cause::Argument { op: name, problem }));
     }
     // Host numbers take part with the dtype they have after meeting the tensors.
@@ -329,8 +333,9 @@ fn try_map(op: Op, args: &[Operand], location: &'static Location<'static>) -> Re
     });
     let strong = tensors.reduce(DType::promote);
     let dtypes: SmallVec<[DType; 3]> = args.iter().map(|arg| operand_dtype(arg, strong)).collect();
-    let (work, result) =
-        op.dtypes(&dtypes).ok_or_else(|| fail(Cause::DTypes { op: name, dtypes: dtypes.to_vec() }))?;
+    let (work, result) = op
+        .dtypes_by(info.dtypes, &dtypes)
+        .ok_or_else(|| fail(Cause::DTypes { op: name, dtypes: dtypes.to_vec() }))?;
 
     let mut ready: SmallVec<[LazyTensor; 3]> = SmallVec::new();
     for (position, arg) in args.iter().enumerate() {

@@ -4,10 +4,10 @@ use std::panic::Location;
 
 use super::call::{Made, Place, as_shape, call_one, from_last, merge_axes, or_failed, positions, to_last};
 use super::complex::{PartsOp, by_parts, join, part};
-use super::elementwise::{broadcast, map, require_equal};
+use super::elementwise::{Fit, broadcast, map, require_equal};
 use super::movement::{moved, position};
 use super::reduce::resolve_axis;
-use super::{LazyTensor, Shape};
+use super::{BROADCAST, LazyTensor, Shape};
 use crate::dim::Dim;
 use crate::error::{Cause, IrError};
 use crate::function::{Combine, Function};
@@ -124,9 +124,12 @@ pub(super) fn spread(
         }
     }
     let lead = shape.len() - x.rank();
-    let at = x.shape().iter().enumerate();
-    let at = at.map(|(d, size)| if *size == Dim::ONE { Dim::ZERO } else { position(lead + d) }).collect();
-    Ok(moved("broadcast_to", x, shape.iter().cloned().collect(), at, location))
+    let at = x.shape().iter().enumerate().map(|(d, size)| match Fit::of(size, &shape[lead + d]) {
+        Fit::One | Fit::OneNow => Dim::ZERO,
+        Fit::Same | Fit::EqualNow => position(lead + d),
+    });
+    let at = at.collect();
+    Ok(moved(BROADCAST, x, shape.iter().cloned().collect(), at, location))
 }
 
 /// `x` with `axis` replaced by the axes of `indices`.

@@ -8,7 +8,7 @@ use super::elementwise::{Fit, attach, broadcast};
 use super::reduce::{Axes, resolve, resolve_axis};
 use super::shape::NewShape;
 use super::sizes::require_size;
-use super::{Kind, LazyTensor, Shape};
+use super::{BROADCAST, Kind, LazyTensor, Shape};
 use crate::dim::{Dim, Symbol};
 use crate::error::{Cause, IrError};
 use crate::expr::Indices;
@@ -180,7 +180,7 @@ impl LazyTensor {
     #[track_caller]
     pub fn broadcast_to(&self, shape: &[Dim]) -> LazyTensor {
         self.attempt(|location| {
-            let op = "broadcast_to";
+            let op = BROADCAST;
             let mut guards = Vec::new();
             if self.rank() > shape.len() {
                 return Err(Cause::Rank { op, expected: "the new rank must not be less", rank: shape.len() });

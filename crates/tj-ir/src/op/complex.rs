@@ -73,6 +73,7 @@ impl Op {
             | Op::Silu
             | Op::Softplus
             | Op::LogSigmoid
+            | Op::Lgamma
             | Op::Maximum
             | Op::Minimum
             | Op::Fmax

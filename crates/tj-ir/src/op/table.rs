@@ -4,6 +4,8 @@ use super::DTypeRule::{Bits, Choice, Float, Integer, Number, Predicate, Same};
 use super::algebra::{
     ADD, AND, Algebra, DIV, MAX, MIN, MUL, NAN_IGNORING, NO_ALGEBRA, OR, SUB, SYMMETRIC, XOR,
 };
+use tj_tensor::DType;
+
 use super::{DTypeRule, FillRule, Op};
 
 /// A row of the table.
@@ -27,7 +29,7 @@ pub struct OpInfo {
     pub cost: u32,
 }
 
-/// Every operator but the casts, one row each.
+/// Every operator but the casts, one row each, in the order of [`Op`].
 pub const TABLE: &[OpInfo] = &[
     symbol(row(Op::Add, "add", 2, Same, 1, ADD), "+"),
     symbol(row(Op::Sub, "sub", 2, Number, 1, SUB), "-"),
@@ -36,6 +38,7 @@ pub const TABLE: &[OpInfo] = &[
     symbol(row(Op::FloorDiv, "floor_divide", 2, Number, 20, NO_ALGEBRA), "//"),
     symbol(row(Op::Remainder, "remainder", 2, Number, 20, NO_ALGEBRA), "%"),
     row(Op::Fmod, "fmod", 2, Float, 16, NO_ALGEBRA),
+    symbol(row(Op::Pow, "pow", 2, Number, 80, NO_ALGEBRA), "**"),
     symbol(row(Op::Neg, "neg", 1, Number, 1, NO_ALGEBRA), "-"),
     row(Op::Abs, "abs", 1, Number, 1, NO_ALGEBRA),
     row(Op::Relu, "relu", 1, Number, 2, NO_ALGEBRA),
@@ -53,7 +56,6 @@ pub const TABLE: &[OpInfo] = &[
     row(Op::Signbit, "signbit", 1, Predicate, 2, NO_ALGEBRA),
     row(Op::Copysign, "copysign", 2, Float, 3, NO_ALGEBRA),
     row(Op::Nextafter, "nextafter", 2, Float, 12, NO_ALGEBRA),
-    symbol(row(Op::Pow, "pow", 2, Number, 80, NO_ALGEBRA), "**"),
     row(Op::Sqrt, "sqrt", 1, Float, 4, NO_ALGEBRA),
     row(Op::Exp, "exp", 1, Float, 12, NO_ALGEBRA),
     row(Op::Log, "log", 1, Float, 12, NO_ALGEBRA),
@@ -85,6 +87,7 @@ pub const TABLE: &[OpInfo] = &[
     row(Op::Silu, "silu", 1, Float, 18, NO_ALGEBRA),
     row(Op::Softplus, "softplus", 1, Float, 28, NO_ALGEBRA),
     row(Op::LogSigmoid, "log_sigmoid", 1, Float, 28, NO_ALGEBRA),
+    row(Op::Lgamma, "lgamma", 1, Float, 60, NO_ALGEBRA),
     row(Op::Maximum, "maximum", 2, Same, 3, MAX),
     row(Op::Minimum, "minimum", 2, Same, 3, MIN),
     row(Op::Fmax, "fmax", 2, Same, 5, NAN_IGNORING),
@@ -105,11 +108,24 @@ pub const TABLE: &[OpInfo] = &[
     symbol(row(Op::Or, "or", 2, Bits, 1, OR), "|"),
     symbol(row(Op::Xor, "xor", 2, Bits, 1, XOR), "^"),
     symbol(row(Op::Not, "not", 1, Bits, 1, NO_ALGEBRA), "~"),
-    row(Op::RandomBits, "random_bits", 2, Integer, 110, NO_ALGEBRA),
     OpInfo { fill: FillRule::Mask, ..row(Op::Where, "where", 3, Choice, 1, NO_ALGEBRA) },
+    row(Op::RandomBits, "random_bits", 2, Integer, 110, NO_ALGEBRA),
 ];
 
-pub(super) const fn row(
+/// The casts, in the order of dtypes.
+pub(super) static CASTS: [OpInfo; DType::ALL.len()] = {
+    let mut rows =
+        [row(Op::Cast(DType::Bool), "cast", 1, DTypeRule::To(DType::Bool), 1, NO_ALGEBRA); DType::ALL.len()];
+    let mut at = 0;
+    while at < rows.len() {
+        let to = DType::ALL[at];
+        rows[at] = row(Op::Cast(to), "cast", 1, DTypeRule::To(to), 1, NO_ALGEBRA);
+        at += 1;
+    }
+    rows
+};
+
+const fn row(
     op: Op,
     name: &'static str,
     arity: usize,

@@ -25,9 +25,13 @@ fn same(a: Scalar, b: Scalar) -> bool {
 }
 
 #[test]
-fn names_are_unique_and_found() {
+fn rows_are_in_order_and_found() {
+    assert!(TABLE.is_sorted_by(|a, b| a.op < b.op));
     for info in TABLE {
-        assert_eq!(Op::by_name(info.name), Some(info.op));
+        assert_eq!((Op::by_name(info.name), info.op.info()), (Some(info.op), info));
+    }
+    for to in DType::ALL {
+        assert_eq!(Op::Cast(to).info().op, Op::Cast(to));
     }
 }
 

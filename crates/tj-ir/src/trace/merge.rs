@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 
 use super::real_shape;
 use crate::dim::{Dim, Symbol};
-use crate::lazy::{Fit, Kind, LazyTensor, Node, Shape};
+use crate::lazy::{BROADCAST, Fit, Kind, LazyTensor, Node, Shape};
 
 /// Deferred symbols that stand for other sizes.
 #[derive(Default)]
@@ -40,6 +40,7 @@ pub(super) fn merge(nodes: &[&Node]) -> Merged {
                     merged.unify(b, a);
                 }
             }
+            Kind::Move { name: BROADCAST, arg, .. } => merged.meet(arg.shape(), &node.shape),
             Kind::Failed(_)
             | Kind::Input { .. }
             | Kind::Data(_)

@@ -79,7 +79,7 @@ fn cost(function: Function, sizes: &[&[Dim]], rows: usize) -> Dim {
         Function::Sort { .. } | Function::Argsort { .. } => core * 100,
         Function::Searchsorted { .. } => own(1) * 100,
         Function::Scan { .. } => core * 4,
-        Function::Take => count(&sizes[1][..]) * sizes[0][rows + 1].clone(),
+        Function::Take => count(sizes[1]) * sizes[0][rows + 1].clone(),
         Function::TakeAlong => own(1) * 4,
         Function::Scatter { .. } => core + own(2) * 2,
         Function::ScatterAlong { .. } => core + own(2) * 4,

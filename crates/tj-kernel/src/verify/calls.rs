@@ -67,10 +67,10 @@ fn product(sizes: &[Dim]) -> Dim {
 }
 
 fn extents(kernel: &Kernel, array: &Array) -> Option<Vec<Dim>> {
-    let extent = |&value| match kernel.op(value) {
-        Op::Const(scalar) => Some(Dim::from(scalar.to_i64())),
-        Op::Size(position) => kernel.sizes.get(position as usize).cloned(),
-        _ => None,
+    let extent = |&value| {
+        let constant = kernel.constant(value).map(|scalar| Dim::from(scalar.to_i64()));
+        let size = || if let Op::Size(position) = kernel.op(value) { Some(position as usize) } else { None };
+        constant.or_else(|| kernel.sizes.get(size()?).cloned())
     };
     array.extents.iter().map(extent).collect()
 }

@@ -6,6 +6,7 @@ use std::process::Command;
 
 use tj_ir::{Condition, Dim, Guard, input};
 use tj_kernel::verify::BoundGuard;
+use tj_plan::DefaultScheduler;
 use tj_tensor::DType;
 
 use super::header::header;
@@ -28,7 +29,10 @@ fn the_header_takes_the_sizes_that_the_library_takes() {
     let z = input("z", DType::F64, [&m * k]).unwrap();
     let outputs = [&x * 2.0, x.exp().sum(1) + &v, z.sum(())];
     // Each anew: a program remembers the sizes that it took.
-    let compiled = || compile(&outputs, &CompileOptions::default(), &mut Silent);
+    let compiled = || {
+        let options = CompileOptions::default();
+        compile(&outputs, &options, &DefaultScheduler, &mut Silent).map(|compiled| compiled.program)
+    };
     let mut program = compiled().unwrap();
     let names: Vec<String> = program.fused.plan.symbols.iter().map(ToString::to_string).collect();
     assert_eq!(names, ["N", "int", "größe"]);

@@ -1,0 +1,59 @@
+//! What twins take for a tensor.
+
+use tj_ir::{LazyTensor, Operand, defer, number};
+use tj_tensor::{Complex, Element, Tensor};
+
+/// What an eager operator takes: a tensor, the values of a vector, a lazy tensor, or a host number, whose dtype gives way
+/// to that of tensors beside it.
+pub trait Argument {
+    /// As an operand of a scalar operator.
+    fn operand(self) -> Operand;
+
+    /// As a lazy tensor; a number is one of rank 0, in its own dtype.
+    #[track_caller]
+    fn lazy(self) -> LazyTensor
+    where
+        Self: Sized,
+    {
+        match self.operand() {
+            Operand::Tensor(tensor) => tensor,
+            Operand::Int(x) => number(x),
+            Operand::Float(x) => number(x),
+            Operand::Bool(x) => number(x),
+            Operand::Complex(z) => number(z),
+        }
+    }
+}
+
+macro_rules! arguments {
+    ($($from:ty => |$x:ident| $to:expr),* $(,)?) => {
+        $(impl Argument for $from {
+            #[track_caller]
+            fn operand(self) -> Operand {
+                let $x = self;
+                Operand::from($to)
+            }
+        })*
+    };
+}
+
+arguments! {
+    &Tensor => |x| defer(x),
+    Tensor => |x| defer(x),
+    &LazyTensor => |x| x,
+    LazyTensor => |x| x,
+    Operand => |x| x,
+    i32 => |x| x,
+    i64 => |x| x,
+    f32 => |x| x,
+    f64 => |x| x,
+    bool => |x| x,
+    Complex<f64> => |z| z,
+}
+
+impl<T: Element> Argument for &[T] {
+    #[track_caller]
+    fn operand(self) -> Operand {
+        Operand::from(defer(Tensor::from(self.to_vec())))
+    }
+}
