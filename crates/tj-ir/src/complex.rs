@@ -125,11 +125,11 @@ pub(crate) fn apply(
         | Op::Hypot
         | Op::Logaddexp
         | Op::Erfc
-        | Op::Lgamma
         | Op::Gelu
         | Op::Silu
         | Op::Softplus
         | Op::LogSigmoid
+        | Op::Lgamma
         | Op::Maximum
         | Op::Minimum
         | Op::Fmax

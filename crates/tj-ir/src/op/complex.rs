@@ -69,11 +69,11 @@ impl Op {
             | Op::Hypot
             | Op::Logaddexp
             | Op::Erfc
-            | Op::Lgamma
             | Op::Gelu
             | Op::Silu
             | Op::Softplus
             | Op::LogSigmoid
+            | Op::Lgamma
             | Op::Maximum
             | Op::Minimum
             | Op::Fmax

@@ -36,6 +36,7 @@ def is_open(name, z):
         or name == "expm1" and not finite
         or name in ("cos", "cosh") and not finite and 0.0 in parts
         or name == "exp" and z.real == -inf
+        or name == "atan" and math.isinf(z.real) and math.isnan(z.imag)
         or name == "reciprocal" and (z == 0 or finite and not 1e-300 < size < 1e300)
         or name == "sign" and size > 1e307
         or name == "square" and size == 1e20
