@@ -18,7 +18,7 @@ use smallvec::SmallVec;
 use tj_tensor::DType;
 
 use super::create::built;
-use super::elementwise::{attach, map};
+use super::elementwise::{Fit, attach, map};
 use super::movement::{moved, position};
 use super::{LazyTensor, Shape};
 use crate::dim::Dim;
@@ -263,9 +263,9 @@ pub(super) fn label(
                 sizes.push((*label, size.clone(), k));
                 continue;
             };
-            if *known == 1 && *owner != k {
+            if *owner != k && (*known == 1 || gives_way(known, size)) {
                 (*known, *owner) = (size.clone(), k);
-            } else if *size != 1 || *owner == k {
+            } else if *owner == k || !(*size == 1 || gives_way(size, known)) {
                 naming.same((*label, *at), (known, *owner), (size, k), &mut guards, location)?;
             }
         }
@@ -275,7 +275,7 @@ pub(super) fn label(
         let mut kept = Labels::new();
         let (mut shape, mut at) = (Shape::new(), Indices::new());
         for ((label, _), size) in labels.iter().zip(operand.shape()) {
-            if *size == 1 && size_of(*label).is_some_and(|whole| *whole != 1) {
+            if size_of(*label).is_some_and(|whole| gives_way(size, whole)) {
                 at.push(Dim::ZERO);
             } else if let Some(d) = kept.iter().position(|other| other == label) {
                 at.push(position(d));
@@ -290,6 +290,11 @@ pub(super) fn label(
     Ok((labelled.collect(), guards))
 }
 
+/// Whether an axis of this size is read at 0 where the others with its label have another.
+fn gives_way(size: &Dim, whole: &Dim) -> bool {
+    matches!(Fit::of(size, whole), Fit::OneNow) || (*size == 1 && *whole != 1)
+}
+
 impl Naming<'_> {
     /// Proves that two sizes of one label are equal, or records a guard, or says which they are.
     fn same(
@@ -302,7 +307,11 @@ impl Naming<'_> {
     ) -> Result<(), Cause> {
         let (op, name) = (self.op, (self.label)(label));
         let (first, second) = (self.operands[owner], self.operands[k]);
-        match known.known_eq(size) {
+        let equal = match (known.actual(), size.actual()) {
+            (Some(x), Some(y)) => Some(x == y),
+            (_, None) | (None, _) => known.known_eq(size),
+        };
+        match equal {
             Some(true) => Ok(()),
             Some(false) => {
                 let problem = format!("index {name} has size {known} in {first} and size {size} in {second}");

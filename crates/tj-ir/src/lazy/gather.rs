@@ -113,15 +113,12 @@ pub(super) fn spread(
     }
     let whole = broadcast(op, x.shape(), shape, guards, location);
     let whole = whole.map_err(|cause| IrError::new(cause, location))?;
-    if let Some(d) = (0..whole.len()).find(|&d| shape.get(d) != Some(&whole[d])) {
-        let wanted = shape.get(d).cloned().unwrap_or(Dim::ONE);
-        if whole.len() != shape.len() || wanted == Dim::ONE {
-            let (left, right) = (x.shape().to_vec(), shape.to_vec());
-            return Err(IrError::new(
-                Cause::Shapes { op, left, right, dims: Box::new((whole[d].clone(), wanted)) },
-                location,
-            ));
-        }
+    let is_one = |d: usize| shape[d].actual() == Some(1) && whole[d].actual() != Some(1);
+    let missing = whole.len().checked_sub(shape.len() + 1);
+    if let Some(d) = missing.map(|_| 0).or_else(|| (0..shape.len()).find(|&d| is_one(d))) {
+        let wanted = if missing.is_some() { Dim::ONE } else { shape[d].clone() };
+        let (left, right, dims) = (x.shape().to_vec(), shape.to_vec(), Box::new((whole[d].clone(), wanted)));
+        return Err(IrError::new(Cause::Shapes { op, left, right, dims }, location));
     }
     let lead = shape.len() - x.rank();
     let at = x.shape().iter().enumerate().map(|(d, size)| match Fit::of(size, &shape[lead + d]) {

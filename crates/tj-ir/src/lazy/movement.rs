@@ -61,6 +61,9 @@ pub(super) fn moved(
     at: Indices,
     location: &'static Location<'static>,
 ) -> LazyTensor {
+    if arg.check().is_err() {
+        return arg.clone();
+    }
     let at = at.into_iter().collect();
     LazyTensor::node(Kind::Move { name, arg: arg.clone(), at }, shape, arg.dtype(), location)
 }

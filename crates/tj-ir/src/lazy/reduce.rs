@@ -261,6 +261,7 @@ fn try_reduce(
         shape.remove(axis);
         tensor = LazyTensor::node(Kind::Reduce { op, arg: tensor, axis }, shape, dtype, location);
         attach(&mut tensor, guards);
+        tensor.check()?;
     }
     let tensor = map(Op::Cast(given), [tensor.into()], location);
     Ok(if axes.keepdims && !list.is_empty() { insert_axes(&tensor, &list, location) } else { tensor })

@@ -87,7 +87,8 @@ fn contract(
 
 fn size(tensor: &Labelled, label: Label) -> Dim {
     let axis = tensor.labels.iter().position(|known| *known == label);
-    axis.map_or(Dim::ONE, |axis| tensor.tensor.shape()[axis].clone())
+    // A tensor that carries an error has no axes.
+    axis.and_then(|axis| tensor.tensor.shape().get(axis).cloned()).unwrap_or(Dim::ONE)
 }
 
 /// Axes in the order `first`, `second`, then `third`, where each of the last two is one axis, or none if it is empty
