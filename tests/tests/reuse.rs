@@ -66,6 +66,11 @@ const PROGRAMS: &[(&str, Program)] = &[
     ("solve", |a, b| linalg::solve(&(a.matmul(&a.transpose()) + 0.0), b)),
     ("norms", |a, b| linalg::svdvals(a) + b.sum(())),
     ("broadcast", |a, b| a.broadcast_to(b.shape()) + b),
+    ("all as one", |a, b| a.flatten() + b.sum(0)),
+    ("one difference", |a, b| a.diff(1, 1) + b),
+    ("one window", |a, b| a.sliding_window_view([Window::new(1, 4)]).index([At::Ellipsis, At::Index(0)]) + b),
+    ("as many positions", |a, b| tensorjit::arange(0, &a.shape()[0] * &a.shape()[1] - 3, 1) + b),
+    ("einsum of rows", |a, b| einsum("...i,...i->...", &[a, b])),
     ("expand", |a, b| (a.expand_dims(1) - b.expand_dims(0)).square().sum(-1)),
 ];
 

@@ -26,6 +26,9 @@ use crate::guard::Condition;
 use crate::lazy::{BROADCAST, Fit, Kind, LazyTensor, Node};
 use crate::trace::{is_constant, number_parts};
 
+/// The word before the outputs: no node and no guard begins with it.
+const OUTPUTS: u64 = 1000;
+
 /// The structure of a program, and its arguments.
 #[derive(Debug, Default)]
 pub struct Structure {
@@ -56,6 +59,7 @@ impl Structure {
         for output in outputs {
             self.visit(output)?;
         }
+        self.words.0.extend([OUTPUTS, outputs.len() as u64]);
         for output in outputs {
             let id = self.id(output);
             self.words.0.push(id);
@@ -91,7 +95,7 @@ impl Structure {
 
     /// The value of a deferred size, by first appearance.
     pub fn value(&self, at: usize) -> i64 {
-        self.symbols[at].deferred_value().unwrap_or(0)
+        self.symbols[at].deferred_value().expect("only deferred symbols are numbered")
     }
 
     /// Data, in the order of the program's inputs.
@@ -188,11 +192,12 @@ impl Structure {
                 }
             }
             Kind::Move { name, arg, at } => {
-                self.words.0.push(5);
+                let broadcasts = *name == BROADCAST;
+                self.words.0.push(if broadcasts { 11 } else { 5 });
                 self.arg(arg);
                 self.sizes(at);
                 self.sizes(&node.shape);
-                if *name == BROADCAST {
+                if broadcasts {
                     self.fits(arg.shape(), &node.shape);
                 }
             }
@@ -406,6 +411,16 @@ mod tests {
             defer(&a).reshape(&[Some(1.into()), None]) * y
         };
         assert_eq!(words(&[forth.reshape(&[None])]), words(&[back.reshape(&[None])]));
+    }
+
+    /// A broadcast with nothing else, and two outputs without one.
+    #[test]
+    fn outputs_are_told_from_what_is_before_them() {
+        let x = defer(&tensor(&[3]));
+        let spread = x.broadcast_to(&[3.into(), x.shape()[0].clone()]);
+        assert_ne!(words(&[x.broadcast_to(x.shape())]), words(&[x.clone(), x.permute(&[0])]));
+        assert_ne!(words(&[spread]), words(&[x.clone(), x.tile([3, 1])]));
+        assert_ne!(words(&[x.clone(), x.clone()]), words(&[x]));
     }
 
     #[test]

@@ -156,7 +156,7 @@ impl LazyTensor {
         LazyTensor::node(Kind::Failed(error), Shape::new(), DType::F64, location)
     }
 
-    /// NewShape, outermost first. Empty if the tensor carries an error.
+    /// Sizes, outermost first. Empty if the tensor carries an error.
     pub fn shape(&self) -> &[Dim] {
         &self.0.shape
     }

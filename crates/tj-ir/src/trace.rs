@@ -23,7 +23,7 @@ use crate::dim::{Dim, Symbol};
 use crate::error::{Cause, IrError, shape_text};
 use crate::expr::{Expr, ExprArena, ExprId, Indices, Source, Tree};
 use crate::guard::{Condition, Guard};
-use crate::lazy::{Kind, LazyTensor, Node, Shape};
+use crate::lazy::{Fit, Kind, LazyTensor, Node, Shape};
 use crate::op::{Op, ReduceOp};
 use crate::walk::post_order;
 
@@ -183,7 +183,7 @@ impl Ctx {
             Kind::Parts { .. } => unreachable!("trace: parts are of complex numbers"),
             Kind::Map { op, args } => {
                 let args = args.iter().map(|arg| {
-                    let at = broadcast_indices(&self.shape_of(arg), &shape);
+                    let at = self.broadcast_at(arg, &node.shape);
                     self.read(arg, at)
                 });
                 let args: SmallVec<[ExprId; 3]> = args.collect();
@@ -205,7 +205,7 @@ impl Ctx {
                 let extent = self.shape_of(arg)[*axis].clone();
                 self.reduction(*op, *axis, rank, &extent, body, node.dtype)
             }
-            Kind::Matmul { args: [a, b] } => self.matmul(a, b, rank, node.dtype),
+            Kind::Matmul { args: [a, b] } => self.matmul(a, b, &node.shape, node.dtype),
         };
         Ok(Traced::Source(self.define_whole(node, shape, body)))
     }
@@ -253,12 +253,28 @@ impl Ctx {
         }
     }
 
+    /// Where an argument is read at a position of a result of these sizes of nodes: at 0 along axes that are 1 in the
+    /// program, or that met another size as 1.
+    fn broadcast_at(&self, arg: &LazyTensor, result: &[Dim]) -> Indices {
+        self.read_at(&self.shape_of(arg), arg.shape(), result)
+    }
+
+    fn read_at(&self, merged: &[Dim], own: &[Dim], result: &[Dim]) -> Indices {
+        let lead = result.len() - own.len();
+        let at = own.iter().enumerate().map(|(d, size)| {
+            let fits = matches!(Fit::of(size, &result[lead + d]), Fit::Same | Fit::EqualNow);
+            if fits && merged[d] != 1 { position(lead + d) } else { Dim::ZERO }
+        });
+        at.collect()
+    }
+
     fn traced(&self, tensor: &LazyTensor) -> Traced {
         self.done[&Arc::as_ptr(&tensor.0)]
     }
 
-    fn matmul(&mut self, a: &LazyTensor, b: &LazyTensor, rank: usize, dtype: DType) -> ExprId {
-        let (at_a, at_b, tree) = self.matmul_indices(a, b, rank);
+    fn matmul(&mut self, a: &LazyTensor, b: &LazyTensor, result: &[Dim], dtype: DType) -> ExprId {
+        let rank = result.len();
+        let (at_a, at_b, tree) = self.matmul_indices(a, b, result);
         let extent = self.shape_of(a).last().cloned().unwrap_or(Dim::ONE);
         let factors = [self.read(a, at_a), self.read(b, at_b)];
         let body = self.trace.arena.map(Op::Mul, SmallVec::from_slice(&factors));
@@ -271,21 +287,21 @@ impl Ctx {
     }
 
     /// Where the factors of a matrix product are read, and the order of its sums.
-    fn matmul_indices(&self, a: &LazyTensor, b: &LazyTensor, rank: usize) -> (Indices, Indices, Tree) {
+    fn matmul_indices(&self, a: &LazyTensor, b: &LazyTensor, result: &[Dim]) -> (Indices, Indices, Tree) {
+        let rank = result.len();
         let k = position(rank);
         let (sa, sb) = (self.shape_of(a), self.shape_of(b));
         let batch = rank - usize::from(sa.len() > 1) - usize::from(sb.len() > 1);
-        let batch_at = |shape: &[Dim]| -> Indices {
-            let own = shape.len().saturating_sub(2);
-            let one = Dim::from(1);
-            (0..own).map(|d| if shape[d] == one { Dim::from(0) } else { position(batch - own + d) }).collect()
+        let batch_at = |merged: &[Dim], own: &[Dim]| {
+            let axes = own.len().saturating_sub(2);
+            self.read_at(&merged[..axes], &own[..axes], &result[..batch])
         };
-        let mut at_a = batch_at(&sa);
+        let mut at_a = batch_at(&sa, a.shape());
         if sa.len() > 1 {
             at_a.push(position(batch));
         }
         at_a.push(k.clone());
-        let mut at_b = batch_at(&sb);
+        let mut at_b = batch_at(&sb, b.shape());
         at_b.push(k);
         if sb.len() > 1 {
             at_b.push(position(rank - 1));
@@ -476,14 +492,4 @@ pub(crate) fn is_constant(value: Scalar) -> bool {
 
 fn position(d: usize) -> Dim {
     Dim::symbol(&Symbol::index(d as u32))
-}
-
-/// Where an argument of shape `arg` is read at a position of the broadcast shape.
-fn broadcast_indices(arg: &[Dim], shape: &[Dim]) -> Indices {
-    let lead = shape.len() - arg.len();
-    let one = Dim::from(1);
-    arg.iter()
-        .enumerate()
-        .map(|(d, size)| if *size == one { Dim::from(0) } else { position(lead + d) })
-        .collect()
 }

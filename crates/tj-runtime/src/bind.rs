@@ -83,6 +83,25 @@ impl Binder {
         &self.symbols
     }
 
+    /// Whether arguments have the sizes that these values give, where `values` came from elsewhere.
+    pub fn fits(&self, inputs: &[&Tensor], values: &Values) -> bool {
+        self.arguments.iter().zip(inputs).all(|(argument, tensor)| {
+            let shape = tensor.shape();
+            let fits = |(axis, &extent): (&Axis, &usize)| {
+                let size = match axis {
+                    Axis::Fixed(size) => Some(*size),
+                    Axis::Symbol(symbol) => values.get(*symbol).copied(),
+                    Axis::Expr(dim) => dim.eval(&|symbol| self.value(symbol, values)).ok(),
+                };
+                size == i64::try_from(extent).ok()
+            };
+            // Complex data is declared as pairs of reals.
+            let pairs = tensor.dtype().is_complex() && !argument.dtype.is_complex();
+            shape.len() + usize::from(pairs) == argument.axes.len()
+                && argument.axes.iter().zip(shape).all(fits)
+        })
+    }
+
     /// Values of all symbols. `given` are explicit bindings.
     pub fn bind(&self, inputs: &[&Tensor], given: &[(&str, i64)]) -> Result<Values, Error> {
         let mut values: SmallVec<[Option<i64>; 8]> = SmallVec::from_elem(None, self.symbols.len());

@@ -6,7 +6,8 @@
 //! happens outside of it. Who finds that another thread is compiling the same program waits for it, but not for ever:
 //! that thread may itself wait for this one, where a scheduler runs tasks of others, so that after a while both compile.
 //!
-//! **Invariants.** An entry holds no data of a user. What fails to compile leaves no entry. The sum of the sizes of
+//! **Invariants.** An entry holds no argument of a user, only memory of results for its next calls, which the budget does
+//! not count. What fails to compile leaves no entry. The sum of the sizes of
 //! entries stays within the budget, but for the one used last; sizes are estimates of code and tables.
 
 use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};

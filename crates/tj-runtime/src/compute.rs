@@ -20,6 +20,7 @@ use crate::executable::Executable;
 use crate::observe::Silent;
 use crate::options::{CompileOptions, MaxBytes};
 use crate::outputs::{Compute, Lazies};
+use crate::program::internal;
 use crate::report::{Cost, RunReport};
 use crate::select::Taken;
 
@@ -151,8 +152,11 @@ fn run_read(
     let executable = &cached.executable;
     let sizes = cached.sizes.iter().map(|&at| structure.value(at));
     let values: Values = sizes.collect();
-    let bound = executable.program.bind(values, &[])?;
     let inputs: SmallVec<[&Tensor; 8]> = structure.inputs().iter().map(|tensor| &**tensor).collect();
+    if !executable.program.binder.fits(&inputs, &values) {
+        return Err(internal("compute", &"a program was found that is for other sizes"));
+    }
+    let bound = executable.program.bind(values, &[])?;
     let call = Call::bound(&executable.program, inputs, bound, MaxBytes::Auto, Arguments::Kept)?;
     let (outputs, cost) = executable.finish(&call, structure.numbers(), SmallVec::new())?;
     Ok((outputs, cached.clone(), cost))

@@ -310,6 +310,13 @@ impl LazyTensor {
         if step == 1 && start.is_none() && stop.is_none() {
             return Ok((Dim::ZERO, size.clone()));
         }
+        // A plain number counts from the back if it is negative; any other end is a position.
+        let below = |dim: &&Dim| dim.is_const().is_none() && dim.actual().is_some_and(|now| now < 0);
+        if let Some(end) = start.into_iter().chain(stop).find(below) {
+            let position = end.actual().unwrap_or(0);
+            let problem = format!("position {position} on axis {axis} is negative");
+            return Err(Cause::Argument { op: "index", problem });
+        }
         let now = |dim: &Dim| Dim::from(dim.actual().unwrap_or(0));
         let (start, stop) = (start.map(now), stop.map(now));
         let (first, length) = slice_range(&now(size), start.as_ref(), stop.as_ref(), step)

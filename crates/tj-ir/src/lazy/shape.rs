@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use crate::dim::Dim;
 
-/// NewShape of a new shape, outermost first. One of them may be left open, as `None` or as the number -1, where an
+/// Sizes of a new shape, outermost first. One of them may be left open, as `None` or as the number -1, where an
 /// operator can work it out.
 ///
 /// ```

@@ -10,7 +10,7 @@
 use smallvec::SmallVec;
 use tj_tensor::{DType, Scalar};
 
-use super::{Ctx, Definition, Traced, broadcast_indices, number_parts, position};
+use super::{Ctx, Definition, Traced, number_parts, position};
 use crate::complex::{Applied, Parts, apply};
 use crate::dim::Dim;
 use crate::expr::{Expr, ExprId, Indices, Source};
@@ -56,11 +56,11 @@ impl Ctx {
                     .map(|arg| arg.dtype().real())
                     .fold(node.dtype.real(), |known, dtype| if dtype.is_float() { dtype } else { known });
                 let read = |ctx: &mut Ctx, arg: &LazyTensor| {
-                    let at = broadcast_indices(&ctx.shape_of(arg), &shape);
+                    let at = ctx.broadcast_at(arg, &node.shape);
                     ctx.read_parts(arg, at)
                 };
                 let (condition, values) = if *op == Op::Where {
-                    let at = broadcast_indices(&self.shape_of(&args[0]), &shape);
+                    let at = self.broadcast_at(&args[0], &node.shape);
                     (Some(self.read(&args[0], at)), &args[1..])
                 } else {
                     (None, &args[..])
@@ -90,7 +90,7 @@ impl Ctx {
                 Applied::Parts(parts.map(|body| self.reduction(*op, *axis, rank, &extent, body, dtype)))
             }
             Kind::Matmul { args: [a, b] } => {
-                let (at_a, at_b, tree) = self.matmul_indices(a, b, rank);
+                let (at_a, at_b, tree) = self.matmul_indices(a, b, &node.shape);
                 let extent = self.shape_of(a).last().cloned().unwrap_or(Dim::ONE);
                 let (za, zb) = (self.read_parts(a, at_a), self.read_parts(b, at_b));
                 let product = |ctx: &mut Ctx, k: usize, l: usize| {
@@ -110,7 +110,7 @@ impl Ctx {
             Kind::Parts { op, args } => match op {
                 PartsOp::Join => {
                     let parts = [0, 1].map(|k| {
-                        let at = broadcast_indices(&self.shape_of(&args[k]), &shape);
+                        let at = self.broadcast_at(&args[k], &node.shape);
                         self.read(&args[k], at)
                     });
                     Applied::Parts(parts)
