@@ -134,6 +134,16 @@ fn normalise(x: LazyTensor, by: f64) -> (LazyTensor, LazyTensor) {
     (x / &total * by, total)
 }
 
+/// Names of a body are those of the user.
+#[fused]
+fn twice_fused(x: LazyTensor) -> LazyTensor {
+    fn fused(x: &LazyTensor) -> LazyTensor {
+        x + x
+    }
+    let result = fused(&x);
+    result + x
+}
+
 #[fused(scheduler = InterpretPlan)]
 fn interpreted((x, y): (LazyTensor, LazyTensor)) -> LazyTensor {
     (x + y) / 2
@@ -150,6 +160,7 @@ fn fused_functions() {
     );
     let (again, _) = normalise(defer(&a), 1.0).unwrap();
     assert_eq!(again.to_vec::<f64>().unwrap(), [0.1, 0.2, 0.3, 0.4]);
+    assert_eq!(twice_fused(&a).unwrap().to_vec::<f64>().unwrap(), [3.0, 6.0, 9.0, 12.0]);
     assert_eq!(interpreted((&a, &a)).unwrap().to_vec::<f64>().unwrap(), [1.0, 2.0, 3.0, 4.0]);
     let error = interpreted((&a, &Tensor::full([3], 1.0).unwrap())).unwrap_err().to_string();
     assert!(

@@ -61,6 +61,12 @@ fn expand(options: &Options, function: &ItemFn) -> syn::Result<Tokens> {
     if let Some(token) = &signature.unsafety {
         return refuse(token.span(), "is not unsafe");
     }
+    if let Some(abi) = &signature.abi {
+        return refuse(abi.span(), "has no ABI of its own");
+    }
+    if let Some(dots) = &signature.variadic {
+        return refuse(dots.span(), "takes so many arguments as it names");
+    }
     if let Some(first) = signature.generics.params.first() {
         return refuse(first.span(), "has no generic parameters");
     }
@@ -78,15 +84,15 @@ fn expand(options: &Options, function: &ItemFn) -> syn::Result<Tokens> {
         } else {
             format_ident!("argument_{position}")
         });
-        generics.push(format_ident!("A{position}"));
+        generics.push(format_ident!("__Argument{position}"));
         types.push(&typed.ty);
     }
     let (attributes, visibility, name) = (&function.attrs, &function.vis, &signature.ident);
     let (inner, body, where_clause) = (&signature.inputs, &function.block, &signature.generics.where_clause);
     let run = match &options.scheduler {
-        None => quote!(::tensorjit::compute(result)),
+        None => quote!(::tensorjit::compute(__result)),
         Some(scheduler) => {
-            quote_spanned!(scheduler.span()=> ::tensorjit::compute_with(result, &(#scheduler)))
+            quote_spanned!(scheduler.span()=> ::tensorjit::compute_with(__result, &(#scheduler)))
         }
     };
     Ok(quote! {
@@ -97,8 +103,8 @@ fn expand(options: &Options, function: &ItemFn) -> syn::Result<Tokens> {
         ) -> ::std::result::Result<<#output as ::tensorjit::Compute>::Output, ::tensorjit::Error>
         #where_clause
         {
-            fn fused(#inner) -> #output #body
-            let result = fused(#(::tensorjit::Defer::defer(#outer)),*);
+            fn __lazy(#inner) -> #output #body
+            let __result = __lazy(#(::tensorjit::Defer::defer(#outer)),*);
             #run
         }
     })
