@@ -260,12 +260,9 @@ impl Ctx {
     }
 
     fn read_at(&self, merged: &[Dim], own: &[Dim], result: &[Dim]) -> Indices {
-        let lead = result.len() - own.len();
-        let at = own.iter().enumerate().map(|(d, size)| {
-            let fits = matches!(Fit::of(size, &result[lead + d]), Fit::Same | Fit::EqualNow);
-            if fits && merged[d] != 1 { position(lead + d) } else { Dim::ZERO }
-        });
-        at.collect()
+        let mut at = Fit::read_at(own, result);
+        at.iter_mut().zip(merged).filter(|(_, size)| **size == 1).for_each(|(at, _)| *at = Dim::ZERO);
+        at
     }
 
     fn traced(&self, tensor: &LazyTensor) -> Traced {

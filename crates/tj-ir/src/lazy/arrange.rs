@@ -277,14 +277,7 @@ pub fn broadcast_arrays(tensors: &[LazyTensor]) -> Vec<LazyTensor> {
         }
     }
     let spread = |tensor: &LazyTensor| {
-        let lead = shape.len() - tensor.rank();
-        let sizes = tensor.shape().iter().enumerate();
-        let at = sizes
-            .map(|(d, size)| match Fit::of(size, &shape[lead + d]) {
-                Fit::One | Fit::OneNow => Dim::ZERO,
-                Fit::Same | Fit::EqualNow => position(lead + d),
-            })
-            .collect();
+        let at = Fit::read_at(tensor.shape(), &shape);
         let mut tensor = moved(BROADCAST, tensor, shape.clone(), at, location);
         attach(&mut tensor, guards.clone());
         tensor

@@ -8,6 +8,7 @@ use tj_tensor::{Complex, DType, Scalar};
 use super::{Kind, LazyTensor, Shape};
 use crate::dim::Dim;
 use crate::error::{Cause, IrError};
+use crate::expr::Indices;
 use crate::guard::{Condition, Guard};
 use crate::op::Op;
 
@@ -477,6 +478,16 @@ pub(crate) enum Fit {
 }
 
 impl Fit {
+    /// Where an argument is read at a position of a result that it is repeated to: at 0 along axes that give way.
+    pub(crate) fn read_at(arg: &[Dim], result: &[Dim]) -> Indices {
+        let lead = result.len() - arg.len();
+        let at = arg.iter().enumerate().map(|(d, size)| match Fit::of(size, &result[lead + d]) {
+            Fit::One | Fit::OneNow => Dim::ZERO,
+            Fit::Same | Fit::EqualNow => Dim::index((lead + d) as u32),
+        });
+        at.collect()
+    }
+
     pub(crate) fn of(arg: &Dim, result: &Dim) -> Fit {
         if arg == result {
             Fit::Same

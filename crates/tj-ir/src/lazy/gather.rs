@@ -5,7 +5,7 @@ use std::panic::Location;
 use super::call::{Made, Place, as_shape, call_one, from_last, merge_axes, or_failed, positions, to_last};
 use super::complex::{PartsOp, by_parts, join, part};
 use super::elementwise::{Fit, broadcast, map, require_equal};
-use super::movement::{moved, position};
+use super::movement::moved;
 use super::reduce::resolve_axis;
 use super::{BROADCAST, LazyTensor, Shape};
 use crate::dim::Dim;
@@ -120,12 +120,7 @@ pub(super) fn spread(
         let (left, right, dims) = (x.shape().to_vec(), shape.to_vec(), Box::new((whole[d].clone(), wanted)));
         return Err(IrError::new(Cause::Shapes { op, left, right, dims }, location));
     }
-    let lead = shape.len() - x.rank();
-    let at = x.shape().iter().enumerate().map(|(d, size)| match Fit::of(size, &shape[lead + d]) {
-        Fit::One | Fit::OneNow => Dim::ZERO,
-        Fit::Same | Fit::EqualNow => position(lead + d),
-    });
-    let at = at.collect();
+    let at = Fit::read_at(x.shape(), shape);
     Ok(moved(BROADCAST, x, shape.iter().cloned().collect(), at, location))
 }
 

@@ -198,14 +198,7 @@ impl LazyTensor {
                 let dims = Box::new((whole[d].clone(), shape[d].clone()));
                 return Err(Cause::Shapes { op, left: self.shape().to_vec(), right: shape.to_vec(), dims });
             }
-            let lead = shape.len() - self.rank();
-            let mut map = Indices::new();
-            for (d, size) in self.shape().iter().enumerate() {
-                map.push(match Fit::of(size, &shape[lead + d]) {
-                    Fit::One | Fit::OneNow => Dim::from(0),
-                    Fit::Same | Fit::EqualNow => position(lead + d),
-                });
-            }
+            let map = Fit::read_at(self.shape(), shape);
             let mut tensor = moved(op, self, Shape::from_iter(shape.iter().cloned()), map, location);
             attach(&mut tensor, guards);
             Ok(tensor)
