@@ -155,6 +155,23 @@ pub enum Cause {
         /// Its name.
         name: String,
     },
+    /// A selection in a program that is compiled for all values.
+    #[error(
+        "{op}: how many elements the result has depends on values, and a program that is compiled once for all values \
+             cannot allocate it: give the data by defer, and call compute or fuse"
+    )]
+    Counted {
+        /// Operator.
+        op: String,
+    },
+    /// A size that something counts which is no part of the program.
+    #[error("{what}: nothing in the program counts the size {size}: compute what it is the size of, too")]
+    NotCounted {
+        /// What has the size.
+        what: String,
+        /// The size.
+        size: String,
+    },
     /// A reduction without identity over an axis that is always empty.
     #[error("{op}: axis {axis} has size 0, and {op} over nothing is undefined")]
     EmptyReduction {

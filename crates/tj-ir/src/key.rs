@@ -7,7 +7,7 @@
 //!
 //! **What is in the words.** Operators, dtypes, constants by class, index maps, and for each meeting of two sizes how
 //! they met (`Fit`): one program a broadcast pattern. Not in them: values of deferred sizes, strides, alignment,
-//! locations, the order in which nodes were made.
+//! counts, locations, the order in which nodes were made.
 //!
 //! **Invariant.** Whatever [`trace`](crate::trace) makes of a program follows from these words, up to locations and
 //! hints; inputs and numbers are in the order in which it gives them.
@@ -24,6 +24,7 @@ use crate::dim::{Dim, Factor, Symbol};
 use crate::error::{Cause, IrError};
 use crate::guard::Condition;
 use crate::lazy::{BROADCAST, Fit, Kind, LazyTensor, Node};
+use crate::stage::Known;
 use crate::trace::{is_constant, number_parts};
 
 /// The word before the outputs: no node and no guard begins with it.
@@ -37,6 +38,8 @@ pub struct Structure {
     inputs: Vec<Arc<Tensor>>,
     numbers: Vec<Scalar>,
     symbols: Vec<Symbol>,
+    /// Values of the symbols.
+    values: Vec<i64>,
     numbered: FxHashMap<Symbol, u64>,
     done: FxHashMap<*const Node, u64>,
 }
@@ -50,14 +53,22 @@ impl Structure {
     /// Reads the program that computes `outputs`; what was read before is forgotten, but not its memory.
     ///
     /// # Errors
-    /// The first mistake that an output carries; an input without data.
+    /// The first mistake that an output carries; an input without data; [`Cause::Counted`] if a size depends on values.
     pub fn read(&mut self, outputs: &[LazyTensor]) -> Result<(), IrError> {
+        self.read_stage(outputs, &Known::new())
+    }
+
+    /// As [`Structure::read`], where what earlier stages have computed is data.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn read_stage(&mut self, outputs: &[LazyTensor], known: &Known) -> Result<(), IrError> {
         self.clear();
         for output in outputs {
             output.check()?;
         }
         for output in outputs {
-            self.visit(output)?;
+            self.visit(output, known)?;
         }
         self.words.0.extend([OUTPUTS, outputs.len() as u64]);
         for output in outputs {
@@ -74,6 +85,7 @@ impl Structure {
         self.inputs.clear();
         self.numbers.clear();
         self.symbols.clear();
+        self.values.clear();
         self.numbered.clear();
         self.done.clear();
     }
@@ -93,9 +105,9 @@ impl Structure {
         self.words.write(text.as_bytes());
     }
 
-    /// The value of a deferred size, by first appearance.
+    /// The value of a deferred or counted size, by first appearance.
     pub fn value(&self, at: usize) -> i64 {
-        self.symbols[at].deferred_value().expect("only deferred symbols are numbered")
+        self.values[at]
     }
 
     /// Data, in the order of the program's inputs.
@@ -108,21 +120,22 @@ impl Structure {
         &self.numbers
     }
 
-    /// Deferred sizes, in the order of first appearance.
+    /// Deferred and counted sizes, in the order of first appearance.
     pub fn symbols(&self) -> &[Symbol] {
         &self.symbols
     }
 
     /// The order is that of `walk::post_order`, which is the order of `trace`.
-    fn visit(&mut self, root: &LazyTensor) -> Result<(), IrError> {
+    fn visit(&mut self, root: &LazyTensor, known: &Known) -> Result<(), IrError> {
         let mut todo: Vec<(&Node, bool)> = vec![(&root.0, false)];
         while let Some((node, args_done)) = todo.pop() {
-            let args = node.args();
+            let args = if known.has(node) { &[] } else { node.args() };
             if args_done || args.is_empty() {
                 let next = self.done.len() as u64;
                 if let std::collections::hash_map::Entry::Vacant(entry) = self.done.entry(node) {
                     entry.insert(next);
-                    self.add(node)?;
+                    self.add(node, known)?;
+                    self.value_symbols(node, known)?;
                 }
             } else if !self.done.contains_key(&(node as *const Node)) {
                 todo.push((node, true));
@@ -142,7 +155,14 @@ impl Structure {
     }
 
     /// Every arm writes a word of its own first, and then a number of words that follows from those before.
-    fn add(&mut self, node: &Node) -> Result<(), IrError> {
+    fn add(&mut self, node: &Node, known: &Known) -> Result<(), IrError> {
+        if let Some(data) = known.tensor(node) {
+            self.inputs.push(data.clone().ok_or_else(|| Known::needed(node))?);
+            self.words.0.push(0);
+            node.dtype.hash(&mut self.words);
+            self.sizes(&node.shape);
+            return Ok(());
+        }
         match &node.kind {
             Kind::Failed(error) => return Err(error.clone()),
             Kind::Input { name } => {
@@ -214,6 +234,7 @@ impl Structure {
                 self.words.0.push(*output as u64);
                 self.sizes(&node.shape);
             }
+            Kind::Select { .. } => return Err(Known::needed(node)),
             Kind::Matmul { args: [a, b] } => {
                 self.words.0.push(7);
                 self.arg(a);
@@ -236,6 +257,15 @@ impl Structure {
             self.words.0.push(100 + kind);
             self.size(a);
             self.size(b);
+        }
+        Ok(())
+    }
+
+    /// Gives values to the symbols that the node has brought.
+    fn value_symbols(&mut self, node: &Node, known: &Known) -> Result<(), IrError> {
+        for symbol in &self.symbols[self.values.len()..] {
+            let value = known.size(symbol).ok_or_else(|| Known::needed(node))?;
+            self.values.push(value);
         }
         Ok(())
     }
@@ -269,13 +299,17 @@ impl Structure {
     }
 
     fn symbol(&mut self, symbol: &Symbol) {
-        if symbol.deferred_value().is_some() {
+        let counted = symbol.is_counted();
+        if counted || symbol.deferred_value().is_some() {
             let next = self.symbols.len() as u64;
             let number = *self.numbered.entry(symbol.clone()).or_insert(next);
             if number == next {
                 self.symbols.push(symbol.clone());
             }
-            self.words.0.extend([1, number]);
+            self.words.0.extend([if counted { 10 } else { 1 }, number]);
+            if counted {
+                self.words.0.push(symbol.bounds().1.cast_unsigned());
+            }
         } else if let Some(index) = symbol.as_index() {
             self.words.0.extend([2, u64::from(index)]);
         } else {

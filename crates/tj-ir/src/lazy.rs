@@ -13,7 +13,7 @@
 //! Modules in reading order: leaves (`build`, `defer`, `create`, `positions`), operators (`elementwise`, `operators`, `complex`), moves
 //! (`movement`, `index`, `shape`, `arrange`, `diagonal`, `join`, `window`), reductions (`reduce`, `statistics`, `nan`,
 //! `normalise`), products (`contract`, `einsum`, `products`, `einop`), functions of whole tensors (`call`, `sort`,
-//! `gather`, `linalg`, `fft`), and `random`. All but the kinds of node below are compositions of these kinds, so that no other
+//! `gather`, `linalg`, `fft`), what values decide the size of (`select`), and `random`. All but the kinds of node below are compositions of these kinds, so that no other
 //! layer knows of them.
 
 mod arrange;
@@ -41,6 +41,7 @@ mod products;
 mod quantile;
 pub mod random;
 mod reduce;
+mod select;
 mod shape;
 mod sizes;
 mod sort;
@@ -56,11 +57,12 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 use tj_tensor::{DType, Scalar, Tensor};
 
-use crate::dim::Dim;
+use crate::dim::{Dim, Symbol};
 use crate::error::{Cause, IrError};
 use crate::function::Function;
 use crate::guard::Guard;
 use crate::op::{Op, ReduceOp};
+use crate::selection::Selection;
 
 pub use arrange::{Indexing, broadcast_arrays, meshgrid};
 pub use build::{constant, input, number, size};
@@ -77,6 +79,7 @@ pub use join::{concat, stack};
 pub use movement::{At, at};
 pub use products::{Dot, cross, inner, kron, outer, tensordot, vecdot};
 pub use reduce::{Axes, axis};
+pub use select::Repeats;
 pub use shape::NewShape;
 pub use sizes::MAX_RANK;
 pub use sort::{Along, Order, Side, along};
@@ -124,6 +127,8 @@ pub(crate) enum Kind {
     Matmul { args: [LazyTensor; 2] },
     /// A result of a function of whole tensors; its other results share the call.
     Call { call: Arc<Call>, output: usize },
+    /// A result of a selection, whose first axis is as long as values say; its other results share it.
+    Select { selected: Arc<Selected>, output: usize },
     /// The first mistake.
     Failed(IrError),
 }
@@ -132,6 +137,13 @@ pub(crate) enum Kind {
 pub(crate) struct Call {
     pub function: Function,
     pub args: Vec<LazyTensor>,
+}
+
+/// A selection, what it is given, and the size that it finds out.
+pub(crate) struct Selected {
+    pub selection: Selection,
+    pub args: Vec<LazyTensor>,
+    pub count: Symbol,
 }
 
 impl LazyTensor {
@@ -204,7 +216,8 @@ impl LazyTensor {
             | Kind::Reduce { .. }
             | Kind::Parts { .. }
             | Kind::Matmul { .. }
-            | Kind::Call { .. } => Ok(()),
+            | Kind::Call { .. }
+            | Kind::Select { .. } => Ok(()),
         }
     }
 
@@ -234,6 +247,7 @@ impl Node {
             Kind::Parts { op, .. } => op.name(),
             Kind::Matmul { .. } => "matmul",
             Kind::Call { call, .. } => call.function.name(),
+            Kind::Select { selected, .. } => selected.selection.name(),
             Kind::Failed(_) => "error",
         }
     }
@@ -257,6 +271,7 @@ impl Node {
             Kind::Parts { args, .. } => args,
             Kind::Matmul { args } => args,
             Kind::Call { call, .. } => &call.args,
+            Kind::Select { selected, .. } => &selected.args,
         }
     }
 
@@ -278,6 +293,9 @@ impl Node {
             Kind::Matmul { args } => into.extend(args),
             Kind::Call { call, .. } => {
                 into.extend(Arc::into_inner(call).into_iter().flat_map(|call| call.args))
+            }
+            Kind::Select { selected, .. } => {
+                into.extend(Arc::into_inner(selected).into_iter().flat_map(|selected| selected.args))
             }
         }
     }

@@ -3,12 +3,13 @@
 //! What this layer knows: what a program *means*. NewShape are integer expressions over bounded symbols ([`dim`]);
 //! scalar operators are rows of one table ([`op`]) whose meaning is written over primitive operations ([`prim`],
 //! [`expand`], [`elementary`]); tensors are defined by expressions in index notation ([`expr`]); what could not
-//! be proven about sizes is a [`guard`]; whole-tensor functions of libraries are a [`Function`]. A user builds [`LazyTensor`]s ([`lazy`]) and [`trace`] turns them into
+//! be proven about sizes is a [`guard`]; whole-tensor functions of libraries are a [`Function`]; those whose results have a
+//! size that values decide are a [`Selection`], and end a [`Stage`] of a program. A user builds [`LazyTensor`]s ([`lazy`]) and [`trace`] turns them into
 //! definitions, in which complex numbers are pairs of real ones. The texts of the layers above are read by the cursor in [`text`]. What it must never know: plans,
 //! kernels, loops, storage order.
 //!
-//! Modules in reading order: `dim`, `prim`, `op`, `expand`, `elementary`, `threefry`, `expr`, `function`, `guard`, `lazy`,
-//! `context`, `complex`, `trace`, `key`, `text`.
+//! Modules in reading order: `dim`, `prim`, `op`, `expand`, `elementary`, `threefry`, `expr`, `function`, `selection`, `guard`,
+//! `lazy`, `context`, `complex`, `trace`, `key`, `stage`, `text`.
 
 #![forbid(unsafe_code)]
 
@@ -25,6 +26,8 @@ mod key;
 mod lazy;
 pub mod op;
 pub mod prim;
+mod selection;
+mod stage;
 pub mod text;
 mod threefry;
 pub mod trace;
@@ -38,11 +41,13 @@ pub use function::{Combine, Field, Function};
 pub use guard::{Condition, Guard};
 pub use key::Structure;
 pub use lazy::{
-    Along, At, Axes, Defer, Dot, Indexing, LazyTensor, MAX_RANK, NewShape, Operand, Order, Parts, Shape,
-    Side, Window, along, arange, at, axis, broadcast_arrays, complex, concat, constant, cross, defer, einop,
-    einsum, eye, full, inner, input, kron, linalg, linspace, maximum, meshgrid, minimum, number, ones, outer,
-    size, stack, tensordot, vecdot, where_, zeros,
+    Along, At, Axes, Defer, Dot, Indexing, LazyTensor, MAX_RANK, NewShape, Operand, Order, Parts, Repeats,
+    Shape, Side, Window, along, arange, at, axis, broadcast_arrays, complex, concat, constant, cross, defer,
+    einop, einsum, eye, full, inner, input, kron, linalg, linspace, maximum, meshgrid, minimum, number, ones,
+    outer, size, stack, tensordot, vecdot, where_, zeros,
 };
 pub use lazy::{fft, random};
 pub use op::{Op, ReduceOp};
+pub use selection::{Selection, Unique};
+pub use stage::{Known, Ready, Stage};
 pub use trace::{Definition, InputDecl, Trace};

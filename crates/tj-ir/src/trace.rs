@@ -25,6 +25,7 @@ use crate::expr::{Expr, ExprArena, ExprId, Indices, Source, Tree};
 use crate::guard::{Condition, Guard};
 use crate::lazy::{Fit, Kind, LazyTensor, Node, Shape};
 use crate::op::{Op, ReduceOp};
+use crate::stage::Known;
 use crate::walk::post_order;
 
 mod complex;
@@ -54,7 +55,7 @@ pub struct Trace {
     pub complex_inputs: Vec<bool>,
     /// Which outputs are complex to whoever asks for them, as `complex_inputs`.
     pub complex_outputs: Vec<bool>,
-    /// The deferred symbol that each of `symbols` stands for, if it does.
+    /// The deferred or counted symbol that each of `symbols` stands for, if it does.
     pub deferred: Vec<Option<Symbol>>,
 }
 
@@ -89,13 +90,22 @@ pub struct Definition {
 /// Traces `outputs`. `declared` are inputs that belong to the signature even if nothing uses them.
 ///
 /// # Errors
-/// The first mistake that an output carries; one name for different inputs; one symbol with different bounds.
+/// The first mistake that an output carries; one name for different inputs; one symbol with different bounds; a size that
+/// depends on values.
 pub fn trace(declared: &[LazyTensor], outputs: &[LazyTensor]) -> Result<Trace, IrError> {
+    trace_stage(declared, outputs, &Known::new())
+}
+
+/// As [`trace`], where what earlier stages have computed are inputs.
+///
+/// # Errors
+/// As there.
+pub fn trace_stage(declared: &[LazyTensor], outputs: &[LazyTensor], known: &Known) -> Result<Trace, IrError> {
     for tensor in declared.iter().chain(outputs) {
         tensor.check()?;
     }
-    let nodes = post_order(declared.iter().chain(outputs));
-    let mut ctx = Ctx { merged: merge::merge(&nodes), ..Ctx::default() };
+    let nodes = post_order(declared.iter().chain(outputs), known);
+    let mut ctx = Ctx { merged: merge::merge(&nodes, known), ..Ctx::new(known) };
     for node in nodes {
         let traced = ctx.add(node)?;
         ctx.done.insert(node, traced);
@@ -127,9 +137,9 @@ impl Traced {
     }
 }
 
-#[derive(Default)]
-struct Ctx {
+struct Ctx<'k> {
     trace: Trace,
+    known: &'k Known,
     done: FxHashMap<*const Node, Traced>,
     /// Shapes of the leaves that are positions.
     positions: FxHashMap<*const Node, Shape>,
@@ -144,9 +154,28 @@ struct Ctx {
     conditions: FxHashSet<Condition>,
 }
 
-impl Ctx {
+impl<'k> Ctx<'k> {
+    fn new(known: &'k Known) -> Ctx<'k> {
+        Ctx {
+            trace: Trace::default(),
+            known,
+            done: FxHashMap::default(),
+            positions: FxHashMap::default(),
+            merged: Merged::default(),
+            moved: None,
+            numbered: IndexMap::default(),
+            names: IndexMap::default(),
+            symbols: FxHashMap::default(),
+            conditions: FxHashSet::default(),
+        }
+    }
+
     fn add(&mut self, node: &Node) -> Result<Traced, IrError> {
+        let known = self.known.tensor(node);
         let shape = self.sizes(&node.shape, node.location)?;
+        if let Some(data) = known {
+            return Ok(self.new_input(None, node, shape, data.as_ref().map(|data| data.as_reals())));
+        }
         for guard in &node.guards {
             let condition = guard.condition.try_map(|dim| self.size(dim, node.location))?;
             if self.conditions.insert(condition.clone()) {
@@ -175,6 +204,7 @@ impl Ctx {
                 let source = self.define_whole(node, real_shape(node.dtype, shape), body);
                 return Ok(Traced::whole(source, node.dtype));
             }
+            Kind::Select { .. } => return Err(Known::needed(node)),
             Kind::Map { .. } | Kind::Reduce { .. } | Kind::Matmul { .. } | Kind::Parts { .. }
                 if is_complex(node) =>
             {
@@ -391,22 +421,28 @@ impl Ctx {
         dims.iter().map(|dim| self.size(dim, location)).collect()
     }
 
-    /// The size of the program for that of a node: deferred symbols are merged and numbered, all are noted.
+    /// The size of the program for that of a node: deferred symbols are merged, they and counted ones are
+    /// numbered, all are noted.
     fn size(&mut self, dim: &Dim, location: &'static Location<'static>) -> Result<Dim, IrError> {
         if dim.is_const().is_some() {
             return Ok(dim.clone());
         }
-        if !dim.any_deferred() {
+        if !dim.any_received() {
             self.note_symbols(dim, location)?;
             return Ok(dim.clone());
         }
         let merged = dim.substitute(&|s| s.deferred_value().map(|_| self.merged.resolve(s)));
         for symbol in merged.symbols() {
-            let Some(value) = symbol.deferred_value() else { continue };
+            if symbol.deferred_value().is_none() && !symbol.is_counted() {
+                continue;
+            }
             let next = self.numbered.len() as u64;
+            let (_, hi) = symbol.bounds();
+            let hint = self.known.size(&symbol);
             if let Entry::Vacant(entry) = self.numbered.entry(symbol) {
-                let fresh = Symbol::fresh(next, ..).map_err(|error| IrError::new(error.into(), location))?;
-                entry.insert(fresh.with_hint(value));
+                let fresh =
+                    Symbol::fresh(next, ..=hi).map_err(|error| IrError::new(error.into(), location))?;
+                entry.insert(hint.map_or_else(|| fresh.clone(), |value| fresh.with_hint(value)));
             }
         }
         let named = merged.substitute(&|s| self.numbered.get(s).map(Dim::symbol));

@@ -34,6 +34,16 @@ pub enum LibraryError {
         /// Extent of the axis.
         size: usize,
     },
+    /// A count of repetitions.
+    #[error("{function}: the count {count} at position {position} is negative")]
+    NegativeCount {
+        /// Name of the function.
+        function: &'static str,
+        /// Where it stands.
+        position: usize,
+        /// The count.
+        count: i64,
+    },
     /// A matrix without an inverse.
     #[error("{function}: the matrix of row {row} is singular")]
     Singular {

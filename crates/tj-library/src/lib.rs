@@ -1,4 +1,4 @@
-//! What computes a [`Function`]: sorting, scans, gathers, factorisations, transforms.
+//! What computes a [`Function`]: sorting, scans, gathers, factorisations, transforms; and a [`Selection`](tj_ir::Selection).
 //!
 //! What this layer knows: row-major arrays and the crates that compute on them. What it must never know: expressions,
 //! plans, kernels.
@@ -12,6 +12,7 @@ mod fft;
 mod gather;
 mod linalg;
 mod scan;
+mod select;
 mod sort;
 
 mod error;
@@ -26,6 +27,7 @@ use linalg::Task;
 use sort::{Direction, Side};
 
 pub use error::LibraryError;
+pub use select::select;
 
 /// A row-major argument, whole.
 #[derive(Clone, Copy, Debug)]

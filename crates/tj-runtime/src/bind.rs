@@ -126,7 +126,10 @@ impl Binder {
             // What the program received with its deferred data, an end of a slice say, is what it was then.
             let received = match symbol.kind() {
                 SymbolKind::Fresh(_) => symbol.hint(),
-                SymbolKind::Declared(_) | SymbolKind::Index(_) | SymbolKind::Deferred(_) => None,
+                SymbolKind::Declared(_)
+                | SymbolKind::Index(_)
+                | SymbolKind::Deferred(_)
+                | SymbolKind::Counted(_) => None,
             };
             let value = value.or(received);
             let value = value.ok_or_else(|| Error::UnboundSymbol { symbol: symbol.to_string() })?;

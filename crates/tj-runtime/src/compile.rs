@@ -6,8 +6,8 @@
 //!
 //! A scheduler decides and never transforms; each stage is shown to the observer.
 
-use tj_ir::trace::trace;
-use tj_ir::{Dim, DimError, LazyTensor, Symbol};
+use tj_ir::trace::trace_stage;
+use tj_ir::{Dim, DimError, Known, LazyTensor, Symbol};
 use tj_kernel::verify::{BoundGuard, verify};
 use tj_kernel::{Lowered, lower};
 use tj_plan::{Engine, Form, Plan, Scheduler, Sizes, canonicalise, debug_verify, debug_verify_fused, fuse};
@@ -22,15 +22,16 @@ use crate::observe::{Clock, Observer, Stage};
 use crate::options::CompileOptions;
 use crate::program::{ComplexAxes, Program, bytes, internal, schedule, too_large};
 
-/// A program, and the deferred symbol that each of its sizes stands for.
+/// A program, and the deferred or counted symbol that each of its sizes stands for.
 pub(crate) struct Compiled {
     pub program: Program,
     pub deferred: Vec<Option<Symbol>>,
 }
 
-/// Compiles a program once for all sizes.
+/// Compiles a program once for all sizes. What is `known` are inputs.
 pub(crate) fn compile(
     outputs: &[LazyTensor],
+    known: &Known,
     options: &CompileOptions,
     scheduler: &dyn Scheduler,
     observer: &mut dyn Observer,
@@ -38,7 +39,7 @@ pub(crate) fn compile(
     let engine = options.engine(scheduler);
     let mut clock = Clock::new(observer);
 
-    let mut traced = trace(&options.inputs, outputs)?;
+    let mut traced = trace_stage(&options.inputs, outputs, known)?;
     let deferred = std::mem::take(&mut traced.deferred);
     let complex = ComplexAxes {
         inputs: std::mem::take(&mut traced.complex_inputs),

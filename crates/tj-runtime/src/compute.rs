@@ -1,13 +1,14 @@
 //! Lazy arrays to values: `compute`, and `fuse` around it.
 //!
 //! A program is read as words ([`Structure`]), its code is found or compiled once ([`cache`](crate::cache)), and run on
-//! the data, numbers and sizes that the reading set aside. Nothing of a user's data stays behind.
+//! the data, numbers and sizes that the reading set aside. Nothing of a user's data stays behind. Where sizes depend on
+//! values, that is done for each [stage](crate::stages).
 
 use std::cell::Cell;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
-use tj_ir::{Defer, Structure};
+use tj_ir::{Cause, Defer, Known, LazyTensor, Structure};
 use tj_plan::{Backend, Engine, Scheduler};
 use tj_tensor::Tensor;
 
@@ -23,6 +24,7 @@ use crate::outputs::{Compute, Lazies};
 use crate::program::internal;
 use crate::report::{Cost, RunReport};
 use crate::select::Taken;
+use crate::stages;
 
 thread_local! {
     /// Memory for reading a program, kept from one to the next.
@@ -75,9 +77,8 @@ pub fn compute_reported<C: Compute>(what: C) -> Result<(C::Output, RunReport), E
     let current = Taken::take();
     let scheduler = current.scheduler();
     let (outputs, ran) = run(what, &*scheduler)?;
-    let report =
-        ran.map_or_else(RunReport::default, |(cached, cost)| cost.report(&cached.executable.program));
-    Ok((outputs, report))
+    let reports = ran.iter().map(|(cached, cost)| cost.report(&cached.executable.program));
+    Ok((outputs, reports.reduce(RunReport::and_then).unwrap_or_default()))
 }
 
 /// Applies a function to deferred arguments and computes its result. Several arguments are a tuple, which the function
@@ -119,36 +120,65 @@ pub fn fuse_with<A: Defer, R: Compute>(
     compute_with(f(args.defer()), scheduler)
 }
 
-type Ran = Option<(Arc<Cached>, Cost)>;
+/// A program that ran, and what that has cost.
+pub(crate) type Ran = (Arc<Cached>, Cost);
 
-fn run<C: Compute>(what: C, scheduler: &dyn Scheduler) -> Result<(C::Output, Ran), Error> {
+fn run<C: Compute>(what: C, scheduler: &dyn Scheduler) -> Result<(C::Output, SmallVec<[Ran; 1]>), Error> {
     let mut lazies = Lazies::new();
     what.lazies(&mut lazies);
     if lazies.is_empty() {
-        return Ok((what.finish(&mut std::iter::empty()), None));
+        return Ok((what.finish(&mut std::iter::empty()), SmallVec::new()));
     }
+    let options = CompileOptions::default();
+    let (values, ran) = run_lazies(&lazies, &options, scheduler)?;
+    Ok((what.finish(&mut values.into_iter()), ran))
+}
+
+/// Computes lazy tensors, in one program or, if need be, in stages.
+fn run_lazies(
+    lazies: &[LazyTensor],
+    options: &CompileOptions,
+    scheduler: &dyn Scheduler,
+) -> Result<(Vec<Tensor>, SmallVec<[Ran; 1]>), Error> {
+    let mut program = |lazies: &[LazyTensor], known: &Known| run_program(lazies, known, options, scheduler);
+    match program(lazies, &Known::new()) {
+        Ok((values, ran)) => Ok((values, SmallVec::from_iter([ran]))),
+        Err(Error::Program(error)) if matches!(*error.cause, Cause::Counted { .. }) => {
+            stages::run(lazies, &mut program)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn run_program(
+    lazies: &[LazyTensor],
+    known: &Known,
+    options: &CompileOptions,
+    scheduler: &dyn Scheduler,
+) -> Result<(Vec<Tensor>, Ran), Error> {
     let mut structure = STRUCTURE.take().unwrap_or_default();
     let ran = structure
-        .read(&lazies)
+        .read_stage(lazies, known)
         .map_err(Error::from)
-        .and_then(|()| run_read(&lazies, &mut structure, scheduler));
+        .and_then(|()| run_read(lazies, known, &mut structure, options, scheduler));
     structure.clear();
     STRUCTURE.set(Some(structure));
-    let (values, cached, cost) = ran?;
-    Ok((what.finish(&mut values.into_iter()), Some((cached, cost))))
+    ran
 }
 
 fn run_read(
-    lazies: &Lazies,
+    lazies: &[LazyTensor],
+    known: &Known,
     structure: &mut Structure,
+    options: &CompileOptions,
     scheduler: &dyn Scheduler,
-) -> Result<(Vec<Tensor>, Arc<Cached>, Cost), Error> {
-    let options = CompileOptions::default();
+) -> Result<(Vec<Tensor>, Ran), Error> {
     let engine = options.engine(scheduler);
     structure.add_word(engine_word(engine));
     structure.add_word(scheduler.options_key());
     structure.add_text(scheduler.name());
-    let cached = cache::find(structure.words(), || compile_cached(lazies, structure, &options, scheduler))?;
+    let compile = || compile_cached(lazies, known, structure, options, scheduler);
+    let cached = cache::find(structure.words(), compile)?;
     let executable = &cached.executable;
     let sizes = cached.sizes.iter().map(|&at| structure.value(at));
     let values: Values = sizes.collect();
@@ -159,16 +189,17 @@ fn run_read(
     let bound = executable.program.bind(values, &[])?;
     let call = Call::bound(&executable.program, inputs, bound, MaxBytes::Auto, Arguments::Kept)?;
     let (outputs, cost) = executable.finish(&call, structure.numbers(), SmallVec::new())?;
-    Ok((outputs, cached.clone(), cost))
+    Ok((outputs, (cached.clone(), cost)))
 }
 
 fn compile_cached(
-    lazies: &Lazies,
+    lazies: &[LazyTensor],
+    known: &Known,
     structure: &Structure,
     options: &CompileOptions,
     scheduler: &dyn Scheduler,
 ) -> Result<Cached, Error> {
-    let compiled = compile(lazies, options, scheduler, &mut Silent)?;
+    let compiled = compile(lazies, known, options, scheduler, &mut Silent)?;
     let mut program = compiled.program;
     program.forget_data();
     let symbols = program.binder.symbols().iter().zip(&compiled.deferred);

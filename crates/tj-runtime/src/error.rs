@@ -165,7 +165,7 @@ pub enum Error {
         problem: String,
     },
     /// A function of whole tensors that cannot be computed from the values it was given: a singular matrix, a position
-    /// outside of its axis.
+    /// outside of its axis, a negative count.
     #[error("{function}: {problem} ({location})")]
     Function {
         /// Its name.
@@ -243,7 +243,12 @@ pub enum Error {
 impl Error {
     /// What a library said of `function`.
     pub(crate) fn function(function: Function, cause: &LibraryError, location: &Location<'_>) -> Error {
-        let (function, cause) = (function.name(), cause.to_string());
+        Error::library(function.name(), cause, location)
+    }
+
+    /// What a library said of a function or selection of this name.
+    pub(crate) fn library(function: &'static str, cause: &LibraryError, location: &Location<'_>) -> Error {
+        let cause = cause.to_string();
         let problem = cause.strip_prefix(function).and_then(|rest| rest.strip_prefix(": "));
         let problem = problem.map_or(cause.clone(), str::to_string);
         Error::Function { function, problem, location: location.to_string() }

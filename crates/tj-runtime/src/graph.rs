@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use smallvec::SmallVec;
-use tj_ir::LazyTensor;
+use tj_ir::{Known, LazyTensor};
 use tj_plan::Backend;
 use tj_tensor::{Buffer, Tensor};
 
@@ -18,6 +18,7 @@ use crate::options::{CompileOptions, MaxBytes};
 use crate::program::internal;
 use crate::report::{Cost, RunReport, Totals};
 use crate::select::Taken;
+use crate::stages;
 use crate::view::OutputView;
 
 /// A program compiled once for all sizes of its inputs.
@@ -56,7 +57,8 @@ impl CompiledGraph {
     /// Compiles the program that computes `outputs`.
     ///
     /// # Errors
-    /// The first mistake in the program, an illegal decision of the scheduler, or a failing back end.
+    /// The first mistake in the program, a size that depends on values, an illegal decision of the scheduler, or a failing back
+    /// end.
     pub fn new(outputs: &[LazyTensor], options: CompileOptions) -> Result<CompiledGraph, Error> {
         CompiledGraph::observed(outputs, options, &mut Silent)
     }
@@ -72,7 +74,7 @@ impl CompiledGraph {
     ) -> Result<CompiledGraph, Error> {
         let current = Taken::take();
         let scheduler = options.scheduler(&current);
-        let program = compile(outputs, &options, &*scheduler, observer)?.program;
+        let program = compile(outputs, &Known::new(), &options, &*scheduler, observer)?.program;
         let plan = &program.fused.plan;
         let named = plan.inputs.iter().enumerate();
         let named =
@@ -294,12 +296,15 @@ fn borrowed<'a, 't>(inputs: &'t [(&'a str, Tensor)]) -> Vec<(&'a str, &'t Tensor
     inputs.iter().map(|(name, tensor)| (*name, tensor)).collect()
 }
 
-/// Every stage of the compilation of a program, as text.
+/// Every stage of the compilation of a program, as text. Where sizes depend on values, there is a program for each stage of
+/// the computation, one after the other.
 ///
 /// # Errors
 /// As [`CompiledGraph::new`].
 pub fn explain(outputs: &[LazyTensor], options: CompileOptions) -> Result<Explanation, Error> {
     let mut explanation = Explanation::default();
-    CompiledGraph::observed(outputs, options, &mut explanation)?;
+    let current = Taken::take();
+    let scheduler = options.scheduler(&current);
+    stages::observe(outputs, &options, &*scheduler, &mut explanation)?;
     Ok(explanation)
 }

@@ -7,7 +7,7 @@
 //! What it must never know: file formats, the command line.
 //!
 //! Modules in reading order: `graph`, `compile`, `observe`, `program`, `bind`, `executable`, `run`, `code`, `select`, `outputs`,
-//! `compute`, `cache`.
+//! `compute`, `cache`, `stages`.
 
 #![deny(unsafe_code)]
 
@@ -39,6 +39,7 @@ mod program;
 mod report;
 mod run;
 mod select;
+mod stages;
 #[cfg(feature = "c")]
 pub mod toolchain;
 mod view;

@@ -20,10 +20,12 @@ pub enum Stage {
     Code,
     /// Order of kernels, temporaries, guards.
     Memory,
+    /// What ends a stage of a program whose sizes depend on values: selections that run before the next one.
+    Select,
 }
 
 impl Stage {
-    /// All of them, in order.
+    /// All that every program goes through, in order.
     pub const ALL: [Stage; 6] =
         [Stage::Trace, Stage::Plan, Stage::Fuse, Stage::Kernel, Stage::Code, Stage::Memory];
 
@@ -36,6 +38,7 @@ impl Stage {
             Stage::Kernel => "kernel",
             Stage::Code => "code",
             Stage::Memory => "memory",
+            Stage::Select => "select",
         }
     }
 }

@@ -37,6 +37,28 @@ pub struct RunReport {
     pub donated_inputs: u64,
 }
 
+impl RunReport {
+    /// The report of a call whose next stage has this one: counts add up, and bytes are those of the stage that takes most.
+    pub(crate) fn and_then(mut self, next: RunReport) -> RunReport {
+        self.bindings.extend(next.bindings);
+        RunReport {
+            input_bytes: self.input_bytes.max(next.input_bytes),
+            temporary_bytes: self.temporary_bytes.max(next.temporary_bytes),
+            unreused_temporary_bytes: self.unreused_temporary_bytes.max(next.unreused_temporary_bytes),
+            output_bytes: self.output_bytes.max(next.output_bytes),
+            peak_bytes: self.peak_bytes.max(next.peak_bytes),
+            bound_bytes: self.bound_bytes.max(next.bound_bytes),
+            allocations: self.allocations + next.allocations,
+            bindings: self.bindings,
+            kernels: self.kernels + next.kernels,
+            calls: self.calls,
+            compilations: self.compilations + next.compilations,
+            copied_inputs: self.copied_inputs + next.copied_inputs,
+            donated_inputs: self.donated_inputs + next.donated_inputs,
+        }
+    }
+}
+
 /// What one call cost, short of a report: most calls are never asked for one.
 #[derive(Clone, Debug)]
 pub(crate) struct Cost {

@@ -1,6 +1,8 @@
 //! The twins of operators on whole tensors.
 
-use tj_ir::{Along, At, Axes, Combine, Dim, Dot, Indexing, LazyTensor, NewShape, Order, Side, Window};
+use tj_ir::{
+    Along, At, Axes, Combine, Dim, Dot, Indexing, LazyTensor, NewShape, Order, Repeats, Side, Window,
+};
 use tj_runtime::Error;
 use tj_tensor::{DType, Scalar, Tensor};
 
@@ -116,7 +118,23 @@ twins! {
     /// [`LazyTensor::roll`] on data.
     roll(x; shift: impl Into<Dim>, axis: impl Into<Option<i64>>) => Tensor = x.roll(shift, axis);
     /// [`LazyTensor::repeat`] on data.
-    repeat(x; count: impl Into<Dim>, axis: impl Into<Option<i64>>) => Tensor = x.repeat(count, axis);
+    repeat(x; count: impl Into<Repeats>, axis: impl Into<Option<i64>>) => Tensor = x.repeat(count, axis);
+    /// [`LazyTensor::nonzero`] on data.
+    nonzero(x) => Vec<Tensor> = x.nonzero();
+    /// [`LazyTensor::argwhere`] on data.
+    argwhere(x) => Tensor = x.argwhere();
+    /// [`LazyTensor::masked`] on data.
+    masked(x, mask) => Tensor = x.masked(&mask);
+    /// [`LazyTensor::compress`] on data.
+    compress(x, condition; axis: impl Into<Option<i64>>) => Tensor = x.compress(&condition, axis);
+    /// [`LazyTensor::unique_values`] on data.
+    unique_values(x) => Tensor = x.unique_values();
+    /// [`LazyTensor::unique_counts`] on data.
+    unique_counts(x) => (Tensor, Tensor) = x.unique_counts();
+    /// [`LazyTensor::unique_inverse`] on data.
+    unique_inverse(x) => (Tensor, Tensor) = x.unique_inverse();
+    /// [`LazyTensor::unique_all`] on data.
+    unique_all(x) => (Tensor, Tensor, Tensor, Tensor) = x.unique_all();
     /// [`LazyTensor::tile`] on data.
     tile(x; counts: impl IntoIterator<Item = impl Into<Dim>>) => Tensor = x.tile(counts);
     /// [`LazyTensor::pad`] on data.

@@ -49,7 +49,7 @@ fn valuation(values: Values) -> impl Fn(&Symbol) -> Option<i64> {
             SymbolKind::Declared(name) => ["N", "M", "B", "K"].iter().position(|known| *known == name)?,
             SymbolKind::Fresh(_) => 4,
             SymbolKind::Index(number) => 5 + number as usize,
-            SymbolKind::Deferred(_) => return None,
+            SymbolKind::Deferred(_) | SymbolKind::Counted(_) => return None,
         };
         Some(values[nth])
     }

@@ -100,10 +100,23 @@ impl Dim {
         symbols.into_iter()
     }
 
-    /// Whether a deferred symbol occurs anywhere in the expression.
+    /// Whether a deferred or counted symbol occurs anywhere in the expression.
     #[must_use]
-    pub fn any_deferred(&self) -> bool {
-        self.any_symbol(&mut |symbol| symbol.deferred_value().is_some())
+    pub fn any_received(&self) -> bool {
+        self.any_symbol(&mut |symbol| symbol.deferred_value().is_some() || symbol.is_counted())
+    }
+
+    /// The first counted symbol of the expression that `known` does not know.
+    pub(crate) fn first_uncounted(&self, known: &dyn Fn(&Symbol) -> bool) -> Option<Symbol> {
+        let mut found = None;
+        self.any_symbol(&mut |symbol| {
+            let wanted = symbol.is_counted() && !known(symbol);
+            if wanted {
+                found = Some(symbol.clone());
+            }
+            wanted
+        });
+        found
     }
 
     /// Whether the symbol occurs anywhere in the expression.

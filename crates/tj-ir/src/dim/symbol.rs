@@ -2,7 +2,8 @@
 //!
 //! A symbol is declared by a user and equal by name; or it stands for a number that is there already but shall not
 //! become part of a program: the size of an axis of deferred data, the end of a slice. Such a *deferred* symbol is equal
-//! to nothing but its copies. In a program it becomes a *fresh* one, equal by a number its maker hands out. The last
+//! to nothing but its copies. A *counted* one is the same of a number that values decide, which is not there yet: how many
+//! elements a mask selects. In a program both become *fresh* ones, equal by a number their maker hands out. The last
 //! kind is the name of a loop. Bounds and hints ride along and take no part in equality, order or hash; who merges two
 //! mentions of one name checks [`Symbol::same_bounds`].
 
@@ -46,9 +47,16 @@ enum Inner {
         id: u64,
         value: i64,
     },
+    Counted(Arc<Counted>),
 }
 
-/// What the next deferred symbol is told apart by; in no text and no key.
+struct Counted {
+    id: u64,
+    hi: i64,
+    what: &'static str,
+}
+
+/// What the next deferred or counted symbol is told apart by; in no text and no key.
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
 #[derive(Clone)]
@@ -82,6 +90,8 @@ pub enum SymbolKind<'a> {
     Fresh(u64),
     /// A number that is there already, printed as that number.
     Deferred(i64),
+    /// A number that values decide, printed `nonzero(..)` by what counts.
+    Counted(&'static str),
 }
 
 impl Symbol {
@@ -107,12 +117,24 @@ impl Symbol {
         Symbol(Inner::Deferred { id: NEXT.fetch_add(1, Order::Relaxed), value })
     }
 
+    /// A symbol that is equal to its copies alone and stands for a number in `0..=hi` that `what` finds out.
+    #[must_use]
+    pub fn counted(what: &'static str, hi: i64) -> Symbol {
+        Symbol(Inner::Counted(Arc::new(Counted { id: NEXT.fetch_add(1, Order::Relaxed), hi, what })))
+    }
+
+    /// Whether values decide the number it stands for.
+    #[must_use]
+    pub fn is_counted(&self) -> bool {
+        matches!(self.0, Inner::Counted(_))
+    }
+
     /// The number that a deferred symbol stands for.
     #[must_use]
     pub fn deferred_value(&self) -> Option<i64> {
         match self.0 {
             Inner::Deferred { value, .. } => Some(value),
-            Inner::Index(_) | Inner::Declared(_) | Inner::Fresh(_) => None,
+            Inner::Index(_) | Inner::Declared(_) | Inner::Fresh(_) | Inner::Counted(_) => None,
         }
     }
 
@@ -122,12 +144,12 @@ impl Symbol {
         Symbol(Inner::Index(number))
     }
 
-    /// The same symbol with a hint: the value it had where it was made. A loop index takes none.
+    /// The same symbol with a hint: the value it had where it was made. A loop index takes none, nor does what is counted.
     #[must_use]
     pub fn with_hint(&self, hint: i64) -> Symbol {
         let mut symbol = self.clone();
         match &mut symbol.0 {
-            Inner::Index(_) => {}
+            Inner::Index(_) | Inner::Counted(_) => {}
             Inner::Declared(data) => Arc::make_mut(data).facts.hint = Some(hint),
             Inner::Fresh(data) => Arc::make_mut(data).facts.hint = Some(hint),
             Inner::Deferred { value, .. } => *value = hint,
@@ -143,6 +165,7 @@ impl Symbol {
             Inner::Declared(data) => SymbolKind::Declared(&data.name),
             Inner::Fresh(data) => SymbolKind::Fresh(data.id),
             Inner::Deferred { value, .. } => SymbolKind::Deferred(*value),
+            Inner::Counted(data) => SymbolKind::Counted(data.what),
         }
     }
 
@@ -151,7 +174,7 @@ impl Symbol {
     pub fn as_index(&self) -> Option<u32> {
         match self.0 {
             Inner::Index(number) => Some(number),
-            Inner::Declared(_) | Inner::Fresh(_) | Inner::Deferred { .. } => None,
+            Inner::Declared(_) | Inner::Fresh(_) | Inner::Deferred { .. } | Inner::Counted(_) => None,
         }
     }
 
@@ -179,6 +202,7 @@ impl Symbol {
             Inner::Declared(data) => Some(data.facts),
             Inner::Fresh(data) => Some(data.facts),
             Inner::Deferred { value, .. } => Some(SymbolFacts { lo: 0, hi: MAX_SIZE, hint: Some(*value) }),
+            Inner::Counted(data) => Some(SymbolFacts { lo: 0, hi: data.hi, hint: None }),
         }
     }
 
@@ -188,6 +212,7 @@ impl Symbol {
             Inner::Declared(data) => data.hash,
             Inner::Fresh(data) => mix(2, data.id),
             Inner::Deferred { id, .. } => mix(3, *id),
+            Inner::Counted(data) => mix(4, data.id),
         }
     }
 }
@@ -242,7 +267,15 @@ impl PartialEq for Symbol {
             (Inner::Declared(a), Inner::Declared(b)) => Arc::ptr_eq(a, b) || a.name == b.name,
             (Inner::Fresh(a), Inner::Fresh(b)) => a.id == b.id,
             (Inner::Deferred { id: a, .. }, Inner::Deferred { id: b, .. }) => a == b,
-            (Inner::Index(_) | Inner::Declared(_) | Inner::Fresh(_) | Inner::Deferred { .. }, _) => false,
+            (Inner::Counted(a), Inner::Counted(b)) => a.id == b.id,
+            (
+                Inner::Index(_)
+                | Inner::Declared(_)
+                | Inner::Fresh(_)
+                | Inner::Deferred { .. }
+                | Inner::Counted(_),
+                _,
+            ) => false,
         }
     }
 }
@@ -250,13 +283,14 @@ impl PartialEq for Symbol {
 impl Eq for Symbol {}
 
 impl Ord for Symbol {
-    /// Loop indices by number, then declared symbols by name, then fresh ones by id, then deferred ones by age.
+    /// Loop indices by number, then declared symbols by name, then fresh ones by id, then deferred and counted ones by age.
     fn cmp(&self, other: &Symbol) -> Ordering {
         let kind = |inner: &Inner| match inner {
             Inner::Index(_) => 0,
             Inner::Declared(_) => 1,
             Inner::Fresh(_) => 2,
             Inner::Deferred { .. } => 3,
+            Inner::Counted(_) => 4,
         };
         match (&self.0, &other.0) {
             (Inner::Index(a), Inner::Index(b)) => a.cmp(b),
@@ -264,6 +298,7 @@ impl Ord for Symbol {
             (Inner::Declared(a), Inner::Declared(b)) => a.name.cmp(&b.name),
             (Inner::Fresh(a), Inner::Fresh(b)) => a.id.cmp(&b.id),
             (Inner::Deferred { id: a, .. }, Inner::Deferred { id: b, .. }) => a.cmp(b),
+            (Inner::Counted(a), Inner::Counted(b)) => a.id.cmp(&b.id),
             (a, b) => kind(a).cmp(&kind(b)),
         }
     }
@@ -288,6 +323,7 @@ impl fmt::Display for Symbol {
             Inner::Declared(data) => f.write_str(&data.name),
             Inner::Fresh(data) => write!(f, "s{}", data.id),
             Inner::Deferred { value, .. } => write!(f, "{value}"),
+            Inner::Counted(data) => write!(f, "{}(..)", data.what),
         }
     }
 }

@@ -4,9 +4,11 @@ use std::panic::Location;
 
 use smallvec::SmallVec;
 
+use super::call::or_failed;
 use super::elementwise::{Fit, attach, broadcast};
 use super::movement::{insert_axes, moved, position};
 use super::reduce::resolve_axis;
+use super::select::{Repeats, repeat_by};
 use super::sizes::require_size;
 use super::{At, BROADCAST, LazyTensor, Shape};
 use crate::dim::Dim;
@@ -151,7 +153,8 @@ impl LazyTensor {
         })
     }
 
-    /// Each element of an axis, or of all in row-major order, `count` times in a row.
+    /// Each element of an axis, or of all in row-major order, `count` times in a row. Integers that are data give each its
+    /// own count; then the size is one that values decide, as that of [`LazyTensor::nonzero`].
     ///
     /// ```
     /// use tj_ir::{zeros, Dim};
@@ -162,10 +165,16 @@ impl LazyTensor {
     /// ```
     ///
     /// # Errors
-    /// A count that is negative whatever the symbols are; an axis outside the rank.
+    /// A count that is negative whatever the symbols are, or when the call finds one; an axis outside the rank.
     #[track_caller]
-    pub fn repeat(&self, count: impl Into<Dim>, axis: impl Into<Option<i64>>) -> LazyTensor {
-        let (count, axis) = (count.into(), axis.into());
+    pub fn repeat(&self, count: impl Into<Repeats>, axis: impl Into<Option<i64>>) -> LazyTensor {
+        let axis = axis.into();
+        let count = match count.into() {
+            Repeats::Each(count) => count,
+            Repeats::Counts(counts) => {
+                return or_failed(repeat_by(self, &counts, axis, Location::caller()));
+            }
+        };
         self.attempt(|location| {
             let op = "repeat";
             let (source, axis) = match axis {

@@ -443,8 +443,8 @@ pub(super) fn broadcast(
             (Some(a), Some(b)) if a == b || b == one => a,
             (Some(a), Some(b)) if a == one => b,
             (Some(a), Some(b)) => match (a.actual(), b.actual()) {
-                (Some(x), Some(1)) if x != 1 => a,
-                (Some(1), Some(y)) if y != 1 => b,
+                (x, Some(1)) if x != Some(1) => a,
+                (Some(1), y) if y != Some(1) => b,
                 (Some(x), Some(y)) if x == y => {
                     if b.is_const().is_some() {
                         b

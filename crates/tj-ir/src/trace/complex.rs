@@ -45,7 +45,7 @@ pub(super) fn is_complex(node: &Node) -> bool {
     node.dtype.is_complex() || node.args().iter().any(|arg| arg.dtype().is_complex())
 }
 
-impl Ctx {
+impl Ctx<'_> {
     /// What operators, moves, reductions and products make of complex tensors.
     pub(super) fn split(&mut self, node: &Node, shape: Shape) -> Traced {
         let rank = shape.len();
@@ -128,7 +128,8 @@ impl Ctx {
             | Kind::Const(_)
             | Kind::Size(_)
             | Kind::Positions
-            | Kind::Call { .. } => unreachable!("trace: {} is a leaf, or whole", node.word()),
+            | Kind::Call { .. }
+            | Kind::Select { .. } => unreachable!("trace: {} is a leaf, or whole", node.word()),
         };
         match bodies {
             Applied::One(body) => Traced::Source(self.define(node, "", &shape, body)),

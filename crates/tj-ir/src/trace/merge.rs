@@ -11,15 +11,16 @@ use rustc_hash::FxHashMap;
 use super::real_shape;
 use crate::dim::{Dim, Symbol};
 use crate::lazy::{BROADCAST, Fit, Kind, LazyTensor, Node, Shape};
+use crate::stage::Known;
 
 /// Deferred symbols that stand for other sizes.
 #[derive(Default)]
 pub(super) struct Merged(FxHashMap<Symbol, Dim>);
 
-/// Merges the sizes that meet in the nodes of a program.
-pub(super) fn merge(nodes: &[&Node]) -> Merged {
+/// Merges the sizes that meet in the nodes of a program. What is `known` was computed by another.
+pub(super) fn merge(nodes: &[&Node], known: &Known) -> Merged {
     let mut merged = Merged::default();
-    for node in nodes {
+    for node in nodes.iter().filter(|node| !known.has(node)) {
         match &node.kind {
             Kind::Parts { args, .. } => args.iter().for_each(|arg| merged.meet(arg.shape(), &node.shape)),
             Kind::Map { args, .. } => args.iter().for_each(|arg| merged.meet(arg.shape(), &node.shape)),
@@ -48,7 +49,8 @@ pub(super) fn merge(nodes: &[&Node]) -> Merged {
             | Kind::Size(_)
             | Kind::Positions
             | Kind::Move { .. }
-            | Kind::Reduce { .. } => {}
+            | Kind::Reduce { .. }
+            | Kind::Select { .. } => {}
         }
     }
     merged

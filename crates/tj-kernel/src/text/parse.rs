@@ -159,7 +159,7 @@ impl<'a> Parser<'a> {
         let bounded = match plain.kind() {
             SymbolKind::Declared(name) => Symbol::declared(name, lo..=hi),
             SymbolKind::Fresh(id) => Symbol::fresh(id, lo..=hi),
-            SymbolKind::Index(_) | SymbolKind::Deferred(_) => {
+            SymbolKind::Index(_) | SymbolKind::Deferred(_) | SymbolKind::Counted(_) => {
                 return Err(self.text.error_at(at, "the name of a size, not of a loop"));
             }
         };
