@@ -47,8 +47,8 @@ pub use tj_runtime::MaxBytes::Bytes;
 pub use tj_runtime::{
     Backend, CacheReport, CompileOptions, CompiledGraph, Compute, DefaultScheduler, Error, Explanation,
     InterpretKernel, InterpretPlan, MaxBytes, Observer, On, OutputView, RunReport, Scheduler, Stage, Unfused,
-    cache_report, clear_cache, compute, compute_reported, compute_with, doctor, explain, fuse, fuse_with,
-    get_scheduler, set_cache_bytes, set_scheduler, with_scheduler,
+    cache_report, clear_cache, compute, compute_as, compute_reported, compute_with, doctor, explain, fuse,
+    fuse_with, get_scheduler, set_cache_bytes, set_scheduler, with_scheduler,
 };
 pub use tj_tensor::{Buffer, Complex, DType, Element, Scalar, SliceSpec, Tensor, TensorError};
 

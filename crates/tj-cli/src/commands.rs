@@ -9,6 +9,7 @@ mod plan_memory;
 mod run;
 mod save;
 mod show;
+mod staged;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -26,7 +27,7 @@ use crate::args::{BackendName, Cli, Command, SchedulerName, WorkArgs};
 use crate::ast::Program;
 use crate::data::Data;
 use crate::diagnostic::{Diagnostic, Style};
-use crate::eval::{Evaluated, Value, evaluate};
+use crate::eval::{Evaluated, Value, evaluate_on};
 use crate::exit::Exit;
 use crate::parse::{parse_expression, parse_program};
 use crate::values::{MaxBytes, Source};
@@ -157,7 +158,16 @@ impl Text {
     }
 
     fn evaluate(&self, given: &BTreeMap<String, Value>) -> Result<Evaluated, Failure> {
-        evaluate(&self.program, given).map_err(|diagnostic| {
+        self.evaluate_on(given, &BTreeMap::new())
+    }
+
+    /// As [`Text::evaluate`], where declared inputs and sizes have these values.
+    fn evaluate_on(
+        &self,
+        given: &BTreeMap<String, Value>,
+        declared: &BTreeMap<String, Value>,
+    ) -> Result<Evaluated, Failure> {
+        evaluate_on(&self.program, given, declared).map_err(|diagnostic| {
             let message = diagnostic.render(&self.origin, &self.source, Style::of_stderr());
             Failure { exit: Exit::Wrong, message }
         })
@@ -168,6 +178,8 @@ impl Text {
 struct Work {
     evaluated: Evaluated,
     inputs: Vec<(String, Tensor)>,
+    /// What the program does not declare and is no input.
+    given: BTreeMap<String, Value>,
     options: CompileOptions,
 }
 
@@ -206,7 +218,7 @@ impl Work {
         }
         let mut options = options(args);
         options.inputs = evaluated.inputs.iter().map(|(_, lazy)| lazy.clone()).chain(found).collect();
-        Ok(Work { evaluated, inputs, options })
+        Ok(Work { evaluated, inputs, given, options })
     }
 
     fn outputs(&self) -> Vec<LazyTensor> {

@@ -26,7 +26,8 @@ pub struct Evaluated {
     pub sizes: Vec<(String, Dim)>,
     /// Inputs in order of declaration.
     pub inputs: Vec<(String, LazyTensor)>,
-    /// Outputs in order. A program given as an expression has one, named `result`.
+    /// Outputs in order. A program given as an expression has one, named `result`, or `result_0` and
+    /// so on if it is a tuple.
     pub outputs: Vec<(String, LazyTensor)>,
 }
 
@@ -35,9 +36,22 @@ pub struct Evaluated {
 /// # Errors
 /// The first mistake, with its place.
 pub fn evaluate(program: &Program, given: &BTreeMap<String, Value>) -> Result<Evaluated, Diagnostic> {
+    evaluate_on(program, given, &BTreeMap::new())
+}
+
+/// As [`evaluate`], where declared inputs and sizes have these values.
+///
+/// # Errors
+/// As there.
+pub fn evaluate_on(
+    program: &Program,
+    given: &BTreeMap<String, Value>,
+    declared: &BTreeMap<String, Value>,
+) -> Result<Evaluated, Diagnostic> {
     let mut ctx = Ctx {
         program,
         given,
+        declared,
         names: BTreeMap::new(),
         exprs: program.exprs().collect(),
         indexed: program.in_index_notation(),
@@ -57,6 +71,8 @@ pub fn evaluate(program: &Program, given: &BTreeMap<String, Value>) -> Result<Ev
 struct Ctx<'p> {
     program: &'p Program,
     given: &'p BTreeMap<String, Value>,
+    /// Values of names that the program declares.
+    declared: &'p BTreeMap<String, Value>,
     /// What a name means, and where it got that meaning.
     names: BTreeMap<String, (Value, Span)>,
     exprs: Vec<(ExprId, &'p Expr)>,
@@ -70,6 +86,11 @@ struct Ctx<'p> {
 impl Ctx<'_> {
     fn statement(&mut self, stmt: &Stmt) -> Result<(), Diagnostic> {
         match &stmt.kind {
+            StmtKind::Size { name, .. } | StmtKind::Input { name, .. }
+                if self.declared.contains_key(&name.text) =>
+            {
+                self.define(name, self.declared[&name.text].clone())
+            }
             StmtKind::Size { name, bounds } => {
                 let dim = match bounds {
                     None => Dim::new(&name.text, ..),
@@ -136,8 +157,17 @@ impl Ctx<'_> {
                 Ok(())
             }
             StmtKind::Result { value } => {
-                let tensor = self.value(*value)?.into_tensor(self.program.span(*value))?;
-                self.done.outputs.push(("result".to_string(), tensor));
+                let (found, span) = (self.value(*value)?, self.program.span(*value));
+                if let Value::Sequence(items) = &found
+                    && !items.is_empty()
+                    && items.iter().all(Value::is_tensor)
+                {
+                    for (k, item) in items.iter().enumerate() {
+                        self.done.outputs.push((format!("result_{k}"), item.clone().into_tensor(span)?));
+                    }
+                    return Ok(());
+                }
+                self.done.outputs.push(("result".to_string(), found.into_tensor(span)?));
                 Ok(())
             }
         }
@@ -270,6 +300,11 @@ impl Ctx<'_> {
             return Err(Diagnostic::new(format!("the sequence has {} items", items.len()), span));
         }
         let tensor = self.done(base).clone().into_tensor(base_span)?;
+        if let [Subscript::At(at)] = subscripts
+            && let Value::Tensor(mask) = self.done(*at)
+        {
+            return checked(tensor.masked(mask), span);
+        }
         let mut parts = Vec::with_capacity(subscripts.len());
         for subscript in subscripts {
             parts.push(match subscript {

@@ -19,7 +19,7 @@ use crate::compile::compile;
 use crate::error::Error;
 use crate::executable::Executable;
 use crate::observe::Silent;
-use crate::options::{CompileOptions, MaxBytes};
+use crate::options::CompileOptions;
 use crate::outputs::{Compute, Lazies};
 use crate::program::internal;
 use crate::report::{Cost, RunReport};
@@ -57,7 +57,7 @@ thread_local! {
 pub fn compute<C: Compute>(what: C) -> Result<C::Output, Error> {
     let current = Taken::take();
     let scheduler = current.scheduler();
-    Ok(run(what, &*scheduler)?.0)
+    Ok(run(what, &CompileOptions::default(), &*scheduler)?.0)
 }
 
 /// As [`compute`], by this scheduler.
@@ -66,7 +66,7 @@ pub fn compute<C: Compute>(what: C) -> Result<C::Output, Error> {
 /// As there.
 pub fn compute_with<C: Compute>(what: C, scheduler: &dyn Scheduler) -> Result<C::Output, Error> {
     let _current = Taken::take();
-    Ok(run(what, scheduler)?.0)
+    Ok(run(what, &CompileOptions::default(), scheduler)?.0)
 }
 
 /// As [`compute`], with what the run has cost.
@@ -76,9 +76,25 @@ pub fn compute_with<C: Compute>(what: C, scheduler: &dyn Scheduler) -> Result<C:
 pub fn compute_reported<C: Compute>(what: C) -> Result<(C::Output, RunReport), Error> {
     let current = Taken::take();
     let scheduler = current.scheduler();
-    let (outputs, ran) = run(what, &*scheduler)?;
+    let (outputs, ran) = run(what, &CompileOptions::default(), &*scheduler)?;
+    Ok((outputs, report(&ran)))
+}
+
+/// As [`compute_reported`], with these options. Inputs that they declare are left out, since data needs none.
+///
+/// # Errors
+/// As [`compute`].
+pub fn compute_as<C: Compute>(what: C, options: &CompileOptions) -> Result<(C::Output, RunReport), Error> {
+    let current = Taken::take();
+    let scheduler = options.scheduler(&current);
+    let options = CompileOptions { inputs: Vec::new(), ..options.clone() };
+    let (outputs, ran) = run(what, &options, &*scheduler)?;
+    Ok((outputs, report(&ran)))
+}
+
+fn report(ran: &[Ran]) -> RunReport {
     let reports = ran.iter().map(|(cached, cost)| cost.report(&cached.executable.program));
-    Ok((outputs, reports.reduce(RunReport::and_then).unwrap_or_default()))
+    reports.reduce(RunReport::and_then).unwrap_or_default()
 }
 
 /// Applies a function to deferred arguments and computes its result. Several arguments are a tuple, which the function
@@ -123,14 +139,17 @@ pub fn fuse_with<A: Defer, R: Compute>(
 /// A program that ran, and what that has cost.
 pub(crate) type Ran = (Arc<Cached>, Cost);
 
-fn run<C: Compute>(what: C, scheduler: &dyn Scheduler) -> Result<(C::Output, SmallVec<[Ran; 1]>), Error> {
+fn run<C: Compute>(
+    what: C,
+    options: &CompileOptions,
+    scheduler: &dyn Scheduler,
+) -> Result<(C::Output, SmallVec<[Ran; 1]>), Error> {
     let mut lazies = Lazies::new();
     what.lazies(&mut lazies);
     if lazies.is_empty() {
         return Ok((what.finish(&mut std::iter::empty()), SmallVec::new()));
     }
-    let options = CompileOptions::default();
-    let (values, ran) = run_lazies(&lazies, &options, scheduler)?;
+    let (values, ran) = run_lazies(&lazies, options, scheduler)?;
     Ok((what.finish(&mut values.into_iter()), ran))
 }
 
@@ -175,6 +194,9 @@ fn run_read(
 ) -> Result<(Vec<Tensor>, Ran), Error> {
     let engine = options.engine(scheduler);
     structure.add_word(engine_word(engine));
+    structure.add_word(options.threads as u64);
+    structure.add_word(u64::from(options.reuse));
+    structure.add_word(options.parallel_work.map_or(0, |work| work.saturating_add(1)));
     structure.add_word(scheduler.options_key());
     structure.add_text(scheduler.name());
     let compile = || compile_cached(lazies, known, structure, options, scheduler);
@@ -187,7 +209,7 @@ fn run_read(
         return Err(internal("compute", &"a program was found that is for other sizes"));
     }
     let bound = executable.program.bind(values, &[])?;
-    let call = Call::bound(&executable.program, inputs, bound, MaxBytes::Auto, Arguments::Kept)?;
+    let call = Call::bound(&executable.program, inputs, bound, options.max_bytes, Arguments::Kept)?;
     let (outputs, cost) = executable.finish(&call, structure.numbers(), SmallVec::new())?;
     Ok((outputs, (cached.clone(), cost)))
 }

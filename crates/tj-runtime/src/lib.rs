@@ -45,7 +45,7 @@ pub mod toolchain;
 mod view;
 
 pub use cache::{CacheReport, cache_report, clear_cache, set_cache_bytes};
-pub use compute::{compute, compute_reported, compute_with, fuse, fuse_with};
+pub use compute::{compute, compute_as, compute_reported, compute_with, fuse, fuse_with};
 pub use doctor::doctor;
 pub use error::Error;
 pub use graph::{CompiledGraph, explain};

@@ -2,7 +2,7 @@
 
 use tensorjit::{Backend, CompiledGraph, Explanation, Stage as Seen};
 
-use super::{Failure, Text, Work, given_sizes, print};
+use super::{Failure, Text, Work, given_sizes, print, staged};
 use crate::args::{ExplainArgs, Stage};
 
 pub(super) fn explain(args: &ExplainArgs) -> Result<(), Failure> {
@@ -10,7 +10,13 @@ pub(super) fn explain(args: &ExplainArgs) -> Result<(), Failure> {
     let work = Work::read(&text, &args.work, &given_sizes(&args.work)?)?;
     let outputs = work.outputs();
     let mut explanation = Explanation::default();
-    let graph = CompiledGraph::observed(&outputs, work.options.clone(), &mut explanation)?;
+    let graph = match CompiledGraph::observed(&outputs, work.options.clone(), &mut explanation) {
+        Ok(graph) => graph,
+        Err(error) if staged::is_staged(&error) && args.stages.is_empty() => {
+            return print(&tensorjit::explain(&outputs, work.options)?.to_string());
+        }
+        Err(error) => return Err(error.into()),
+    };
     if args.stages.is_empty() {
         return print(&explanation.to_string());
     }

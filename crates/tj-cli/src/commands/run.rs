@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 use tensorjit::{CompiledGraph, DType, RunReport, Tensor};
 
 use super::save::Destination;
-use super::{Failure, Text, Work, given_sizes, print};
+use super::{Failure, Text, Work, given_sizes, print, staged};
 use crate::args::RunArgs;
 use crate::progress::Progress;
 use crate::values::Sweep;
@@ -28,8 +28,12 @@ fn run_once(args: &RunArgs, text: &Text, sizes: &BTreeMap<String, i64>) -> Resul
     let destinations = Destination::find(&args.outputs, &names)?;
     let mut progress = Progress::new(None);
     progress.say("compiling");
-    let graph = CompiledGraph::observed(&work.outputs(), work.options.clone(), &mut progress)?;
-    let (outputs, report) = call(&graph, &work, sizes)?;
+    let compiled = CompiledGraph::observed(&work.outputs(), work.options.clone(), &mut progress);
+    let (outputs, report) = match compiled {
+        Ok(graph) => call(&graph, &work, sizes)?,
+        Err(error) if staged::is_staged(&error) => staged::run(text, &work, sizes)?,
+        Err(error) => return Err(error.into()),
+    };
     drop(progress);
     let mut saved = vec![false; outputs.len()];
     for destination in &destinations {
@@ -39,10 +43,7 @@ fn run_once(args: &RunArgs, text: &Text, sizes: &BTreeMap<String, i64>) -> Resul
     }
     if args.report.is_some() {
         let runs = [run_json(&report, &names, &outputs, None)];
-        return print(&format!(
-            "{:#}\n",
-            json!({ "compilations": graph.report().compilations, "runs": runs })
-        ));
+        return print(&format!("{:#}\n", json!({ "compilations": report.compilations, "runs": runs })));
     }
     let mut shown = String::new();
     let mut values = serde_json::Map::new();

@@ -1,0 +1,81 @@
+//! Programs whose sizes depend on values: such a program is not compiled for all data, but evaluated once more on the data
+//! that are there, and computed in stages.
+
+use std::collections::BTreeMap;
+
+use tensorjit::{Cause, Error, LazyTensor, RunReport, Tensor, compute_as, defer};
+
+use super::{Failure, Text, Work};
+use crate::eval::Value;
+
+/// Whether a program cannot be compiled because of a size that depends on values.
+pub(super) fn is_staged(error: &Error) -> bool {
+    matches!(error, Error::Program(error) if matches!(*error.cause, Cause::Counted { .. }))
+}
+
+/// Computes the outputs on the data of the work.
+pub(super) fn run(
+    text: &Text,
+    work: &Work,
+    sizes: &BTreeMap<String, i64>,
+) -> Result<(Vec<Tensor>, RunReport), Failure> {
+    let mut sizes = sizes.clone();
+    let declared = |name: &str| work.evaluated.inputs.iter().find(|(known, _)| known == name);
+    let (mut given, mut values) = (work.given.clone(), BTreeMap::new());
+    for (name, tensor) in &work.inputs {
+        let value = Value::Tensor(defer(tensor));
+        match declared(name) {
+            Some((_, lazy)) => {
+                fit(name, lazy, tensor, &mut sizes)?;
+                values.insert(name.clone(), value);
+            }
+            None => {
+                given.insert(name.clone(), value);
+            }
+        }
+    }
+    for (name, dim) in &work.evaluated.sizes {
+        let Some(&value) = sizes.get(name) else { continue };
+        if let Some((lo, hi)) = dim.as_symbol().map(tensorjit::Symbol::bounds)
+            && !(lo..=hi).contains(&value)
+        {
+            return Err(Failure::wrong(format!("size {name} = {value} is not in {lo}..={hi}")));
+        }
+        values.insert(name.clone(), Value::Int(value));
+    }
+    if let Some((name, _)) = work.evaluated.inputs.iter().find(|(name, _)| !values.contains_key(name)) {
+        return Err(Failure::wrong(format!("input {name} is missing; give it by {name}=FILE")));
+    }
+    let evaluated = text.evaluate_on(&given, &values)?;
+    let outputs: Vec<LazyTensor> = evaluated.outputs.into_iter().map(|(_, lazy)| lazy).collect();
+    Ok(compute_as(outputs, &work.options)?)
+}
+
+/// Checks data against a declaration, and takes the values of sizes from it.
+fn fit(
+    name: &str,
+    lazy: &LazyTensor,
+    tensor: &Tensor,
+    sizes: &mut BTreeMap<String, i64>,
+) -> Result<(), Failure> {
+    let shape: Vec<String> = lazy.shape().iter().map(ToString::to_string).collect();
+    let wrong = |problem: String| {
+        let declared = format!("{}[{}]", lazy.dtype(), shape.join(", "));
+        Err(Failure::wrong(format!("input {name}: {problem}, declared {declared}")))
+    };
+    if tensor.dtype() != lazy.dtype() || tensor.rank() != lazy.rank() {
+        return wrong(format!("{}{:?} is given", tensor.dtype(), tensor.shape()));
+    }
+    for (axis, (dim, &extent)) in lazy.shape().iter().zip(tensor.shape()).enumerate() {
+        if let Some(symbol) = dim.as_symbol() {
+            sizes.entry(symbol.to_string()).or_insert(extent as i64);
+        }
+        let size = dim.eval(&|symbol| sizes.get(&symbol.to_string()).copied());
+        match size {
+            Ok(size) if size == extent as i64 => {}
+            Ok(size) => return wrong(format!("axis {axis} has size {extent}, not {dim} = {size}")),
+            Err(error) => return wrong(error.to_string()),
+        }
+    }
+    Ok(())
+}
