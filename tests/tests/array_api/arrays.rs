@@ -33,9 +33,12 @@ fn joined(parts: Result<Vec<Tensor>, Error>) -> Result<Tensor, Error> {
     e::concat(parts?, None)
 }
 
+fn repeated() -> Tensor {
+    Tensor::from(vec![3_i64, 1, 2, 1, 3])
+}
+
 /// All sections but the elementwise one.
 pub fn sections() -> Vec<Section> {
-    const DATA: &str = "the size of the result depends on values, which ends a program";
     const PYTHON: &str = "belongs to a Python package, which there is not yet";
     vec![
         (
@@ -126,7 +129,11 @@ pub fn sections() -> Vec<Section> {
                     "x.at((1.., 0))",
                     (|| e::index(m(), [at(1, None, 1), 0.into()]), &[2.0]),
                 ),
-                missing("boolean mask", DATA),
+                there(
+                    "boolean mask",
+                    "x.masked(mask)",
+                    (|| e::masked(v(), e::greater(v(), 1)?), &[3.0, 2.0]),
+                ),
                 missing("several integer arrays", "`take` along one axis is there"),
                 missing(
                     "assignment",
@@ -188,11 +195,10 @@ pub fn sections() -> Vec<Section> {
                     "x.permute_dims(axes)",
                     (|| e::permute_dims(m(), &[1, 0]), &[0.0, 2.0, 1.0, 3.0]),
                 ),
-                partly(
+                there(
                     "repeat",
                     "x.repeat(count, axis)",
-                    "one count for all elements",
-                    (|| e::repeat(v(), 2, 0), &[3.0, 3.0, 1.0, 1.0, 2.0, 2.0]),
+                    (|| e::repeat(v(), &v(), 0), &[3.0, 3.0, 3.0, 1.0, 2.0, 2.0]),
                 ),
                 there("reshape", "x.reshape(shape)", (|| e::reshape(m(), [-1_i64]), &[0.0, 1.0, 2.0, 3.0])),
                 partly(
@@ -221,7 +227,11 @@ pub fn sections() -> Vec<Section> {
                 partly("argmax", "x.argmax(axis)", "without `keepdims`", (|| e::argmax(v(), None), &[0.0])),
                 partly("argmin", "x.argmin(axis)", "without `keepdims`", (|| e::argmin(v(), 0), &[1.0])),
                 there("count_nonzero", "x.count_nonzero(axes)", (|| e::count_nonzero(m(), ()), &[3.0])),
-                missing("nonzero", DATA),
+                there(
+                    "nonzero",
+                    "x.nonzero()",
+                    (|| joined(e::nonzero(m())), &[0.0, 1.0, 1.0, 1.0, 0.0, 1.0]),
+                ),
                 partly(
                     "searchsorted",
                     "x.searchsorted(values, side)",
@@ -238,10 +248,29 @@ pub fn sections() -> Vec<Section> {
         (
             "Sets",
             vec![
-                missing("unique_all", DATA),
-                missing("unique_counts", DATA),
-                missing("unique_inverse", DATA),
-                missing("unique_values", DATA),
+                there(
+                    "unique_all",
+                    "x.unique_all()",
+                    (|| e::unique_all(repeated()).map(|(_, indices, _, _)| indices), &[1.0, 2.0, 0.0]),
+                ),
+                there(
+                    "unique_counts",
+                    "x.unique_counts()",
+                    (|| e::unique_counts(repeated()).map(|(_, counts)| counts), &[2.0, 1.0, 2.0]),
+                ),
+                there(
+                    "unique_inverse",
+                    "x.unique_inverse()",
+                    (
+                        || e::unique_inverse(repeated()).map(|(_, inverse)| inverse),
+                        &[2.0, 0.0, 1.0, 0.0, 2.0],
+                    ),
+                ),
+                there(
+                    "unique_values",
+                    "x.unique_values()",
+                    (|| e::unique_values(repeated()), &[1.0, 2.0, 3.0]),
+                ),
             ],
         ),
         (
