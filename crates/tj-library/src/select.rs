@@ -71,10 +71,10 @@ impl Selecting {
 
     /// A mask as bytes that are 0 or 1.
     fn mask<'t>(&self, mask: &'t Tensor) -> Result<&'t [u8], LibraryError> {
-        match mask.dtype() {
-            DType::Bool => self.bytes(mask),
-            dtype => Err(self.wrong(format!("a mask is bool, not {dtype}"))),
+        if mask.dtype() != DType::Bool {
+            return Err(self.wrong(format!("a mask is bool, not {}", mask.dtype())));
         }
+        self.bytes(mask)
     }
 
     fn made(&self, dtype: DType, shape: &[usize], buffer: Buffer) -> Result<Tensor, LibraryError> {

@@ -18,10 +18,13 @@ use crate::observe::{self, Clock, Observer};
 use crate::options::CompileOptions;
 use crate::program::internal;
 
+/// What a program gives.
+type Computed = Result<(Vec<Tensor>, Ran), Error>;
+
 /// Computes `outputs`; `program` computes what needs no stages.
 pub(crate) fn run(
     outputs: &[LazyTensor],
-    program: &mut dyn FnMut(&[LazyTensor], &Known) -> Result<(Vec<Tensor>, Ran), Error>,
+    program: &mut dyn FnMut(&[LazyTensor], &Known) -> Computed,
 ) -> Result<(Vec<Tensor>, SmallVec<[Ran; 1]>), Error> {
     let mut known = Known::new();
     let mut ran = SmallVec::new();

@@ -193,9 +193,12 @@ fn same(got: &[f64], want: &[f64]) -> bool {
     got.len() == want.len() && got.iter().zip(want).all(|(g, w)| g == w || g.is_nan() && w.is_nan())
 }
 
+/// Dtype and shape of each result, and its elements.
+type Wanted = Option<Vec<(String, Vec<f64>)>>;
+
 /// The results of each case and pair of sizes; none where NumPy fails.
-fn expected() -> Vec<(&'static str, Data, Option<Vec<(String, Vec<f64>)>>)> {
-    let mut found: Vec<(&str, Data, Option<Vec<(String, Vec<f64>)>>)> = Vec::new();
+fn expected() -> Vec<(&'static str, Data, Wanted)> {
+    let mut found: Vec<(&str, Data, Wanted)> = Vec::new();
     for line in include_str!("expected.txt").lines() {
         let words: Vec<&str> = line.split(' ').collect();
         let (name, n, m) = (words[0], words[1].parse().unwrap(), words[2].parse().unwrap());

@@ -31,7 +31,8 @@ fn the_header_takes_the_sizes_that_the_library_takes() {
     // Each anew: a program remembers the sizes that it took.
     let compiled = || {
         let options = CompileOptions::default();
-        compile(&outputs, &options, &DefaultScheduler, &mut Silent).map(|compiled| compiled.program)
+        compile(&outputs, &tj_ir::Known::new(), &options, &DefaultScheduler, &mut Silent)
+            .map(|compiled| compiled.program)
     };
     let mut program = compiled().unwrap();
     let names: Vec<String> = program.fused.plan.symbols.iter().map(ToString::to_string).collect();
