@@ -455,9 +455,9 @@ fn devices_and_directories_are_not_read() {
 fn sizes_may_depend_on_values() {
     let shown = |arguments: &[&str]| stdout(&tj(arguments));
     let x = "x=ones:f64:2,3";
-    assert_eq!(shown(&["run", "x[x > 0].sum()", x]), "6\n");
+    assert_eq!(shown(&["run", "x[x > 0].sum()", x]), "6.0\n");
     assert_eq!(shown(&["run", "nonzero(x)[1]", x]), "[0 1 2 0 1 2]\n");
-    assert_eq!(shown(&["run", "unique_counts(x)", x]), "result_0 = [1]\nresult_1 = [6]\n");
+    assert_eq!(shown(&["run", "unique_counts(x)", x]), "result_0 = [1.]\nresult_1 = [6]\n");
     assert!(
         shown(&["explain", "x[x > 0] * 2", x])
             .contains("select:\n  masked(bool[2, 3], f64[2, 3]) -> f64[masked(..)]")
