@@ -35,7 +35,7 @@ pub use array::{
     diff, einop, einsum, expand_dims, eye, flatten, flip, full, full_like, index, inner, kron, linspace,
     log_softmax, logsumexp, matmul, matrix_transpose, max, mean, median, meshgrid, min, moveaxis, nanmax,
     nanmean, nanmin, nanprod, nanstd, nansum, nanvar, ones, ones_like, outer, pad, permute_dims, positive,
-    prod, prod_in, ptp, quantile, repeat, reshape, roll, scatter, scatter_add, scatter_along_axis,
+    prod, prod_in, ptp, quantile, reduce, repeat, reshape, roll, scatter, scatter_add, scatter_along_axis,
     searchsorted, slice_axis, sliding_window_view, softmax, sort, squeeze, stack, std, sum, sum_in, swapaxes,
     take, take_along_axis, tensordot, tile, trace, transpose, tril, triu, unstack, var, vecdot, zeros,
     zeros_like,

@@ -151,16 +151,21 @@ fn apply<M: Machine>(m: &mut M, op: Op, args: &[M::V]) -> M::V {
     }
 }
 
-/// The primitive that combines two partial results of a reduction.
-pub fn combiner(op: ReduceOp, dtype: DType) -> BinOp {
-    match (op, dtype.is_bool()) {
-        (ReduceOp::Sum | ReduceOp::Max, true) => BinOp::Or,
-        (ReduceOp::Prod | ReduceOp::Min, true) => BinOp::And,
-        (ReduceOp::Sum, false) => BinOp::Add,
-        (ReduceOp::Prod, false) => BinOp::Mul,
-        (ReduceOp::Max, false) => BinOp::Max,
-        (ReduceOp::Min, false) => BinOp::Min,
-    }
+/// The primitive that combines two partial results of a reduction, if it is one: what [`expand`] makes of its operator.
+pub fn combiner(op: ReduceOp, dtype: DType) -> Option<BinOp> {
+    let is_bool = dtype.is_bool();
+    Some(match op {
+        ReduceOp::Sum | ReduceOp::Max if is_bool => BinOp::Or,
+        ReduceOp::Prod | ReduceOp::Min if is_bool => BinOp::And,
+        ReduceOp::Sum => BinOp::Add,
+        ReduceOp::Prod => BinOp::Mul,
+        ReduceOp::Max => BinOp::Max,
+        ReduceOp::Min => BinOp::Min,
+        ReduceOp::And => BinOp::And,
+        ReduceOp::Or => BinOp::Or,
+        ReduceOp::Xor => BinOp::Xor,
+        ReduceOp::By(_) => return None,
+    })
 }
 
 fn zero_like<M: Machine>(m: &mut M, a: M::V) -> M::V {

@@ -76,7 +76,7 @@ pub use index::Parts;
 pub use join::{concat, stack};
 pub use movement::{At, at};
 pub use products::{Dot, cross, inner, kron, outer, tensordot, vecdot};
-pub use reduce::{Axes, axis};
+pub use reduce::{Axes, Reducer, axis};
 pub use shape::NewShape;
 pub use sizes::MAX_RANK;
 pub use sort::{Along, Order, Side, along};

@@ -171,6 +171,8 @@ pub(super) const OR: Algebra = Algebra {
 pub(super) const XOR: Algebra =
     Algebra { commutative: ALWAYS, associative: ALWAYS, identity: Some(Named::Zero), ..NO_ALGEBRA };
 pub(super) const SYMMETRIC: Algebra = Algebra { commutative: ALWAYS, ..NO_ALGEBRA };
+/// Associative but for rounding. What changes nothing would change the sign: of -0 in `logaddexp`, of any number in `hypot`.
+pub(super) const ROUNDED: Algebra = Algebra { commutative: ALWAYS, associative: EXACT, ..NO_ALGEBRA };
 /// `fmax` and `fmin`: NaN is their identity, which no dtype-independent name says, so it is left out.
 pub(super) const NAN_IGNORING: Algebra =
     Algebra { commutative: ALWAYS, associative: ALWAYS, idempotent: true, ..NO_ALGEBRA };

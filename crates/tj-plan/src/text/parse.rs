@@ -297,7 +297,8 @@ impl<'a> Parser<'a> {
             let [dim] = dims.as_slice() else { return Err(self.text.error_at(place, "one size")) };
             return Ok(self.plan.arena.intern(Expr::Size(dim.clone()), DType::I64));
         }
-        if let Some(op) = ReduceOp::ALL.into_iter().find(|op| op.name() == word).filter(|_| next == Some('<'))
+        if next == Some('<')
+            && let Some(op) = ReduceOp::by_name(word)
         {
             return self.reduce(op, depth);
         }
@@ -401,9 +402,9 @@ impl<'a> Parser<'a> {
 
     fn reduce(&mut self, op: ReduceOp, depth: usize) -> Parsed<ExprId> {
         self.text.expect("<")?;
-        let tree = self
-            .text
-            .word("row, col or contract", |word| Tree::ALL.into_iter().find(|tree| tree.name() == word))?;
+        let tree = self.text.word("row, col, contract or chain", |word| {
+            Tree::ALL.into_iter().find(|tree| tree.name() == word)
+        })?;
         self.text.expect(">")?;
         self.text.expect("(")?;
         let index = self.text.word("an index", |word| number_after(word, "i"))?;

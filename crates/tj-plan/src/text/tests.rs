@@ -227,7 +227,7 @@ fn errors_say_where_and_what() {
     );
     check(
         &body("= sum<tree>(i0 < 3: x[i0])"),
-        "line 2, column 20: expected row, col or contract, found `tree>(i0 < 3: x[i0])`",
+        "line 2, column 20: expected row, col, contract or chain, found `tree>(i0 < 3: x[i0])`",
     );
     check(&body("= sum<row>(3: x[i0])"), "line 2, column 25: expected an index, found `3: x[i0])`");
     check(&body("= sum<row>(i0 < : x[i0])"), "line 2, column 30: expected one size, found `: x[i0])`");
