@@ -39,10 +39,10 @@ pub use guard::{Condition, Guard};
 pub use key::Structure;
 pub use lazy::{
     Along, At, Axes, Defer, Dot, Indexing, LazyTensor, MAX_RANK, NewShape, Operand, Order, Parts, Reducer,
-    Shape, Side, Window, along, arange, at, axis, broadcast_arrays, complex, concat, constant, cross, defer,
-    einop, einsum, eye, full, inner, input, kron, linalg, linspace, maximum, meshgrid, minimum, number, ones,
-    outer, size, stack, tensordot, vecdot, where_, zeros,
+    ScalarOp, Shape, Side, Window, along, arange, at, axis, broadcast_arrays, complex, concat, constant,
+    cross, defer, einop, einsum, eye, full, inner, input, kron, linalg, linspace, maximum, meshgrid, minimum,
+    number, ones, outer, size, stack, tensordot, vecdot, where_, zeros,
 };
 pub use lazy::{fft, random};
-pub use op::{Op, ReduceOp};
+pub use op::{Op, ReduceOp, UserOp};
 pub use trace::{Definition, InputDecl, Trace};

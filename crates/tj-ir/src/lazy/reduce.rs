@@ -13,7 +13,7 @@ use super::call::{call_one, or_failed, to_last};
 use super::complex::by_parts;
 use super::elementwise::{attach, map};
 use super::movement::{insert_axes, moved, position};
-use super::{Kind, LazyTensor, Shape};
+use super::{Kind, LazyTensor, ScalarOp, Shape};
 use crate::dim::Dim;
 use crate::error::{Cause, IrError};
 use crate::expr::Indices;
@@ -117,6 +117,13 @@ pub struct Reducer(Combines);
 enum Combines {
     Named(ReduceOp),
     Table(Op),
+    Defined(ScalarOp),
+}
+
+impl From<&ScalarOp> for Reducer {
+    fn from(op: &ScalarOp) -> Reducer {
+        Reducer(Combines::Defined(op.clone()))
+    }
 }
 
 impl From<ReduceOp> for Reducer {
@@ -137,15 +144,23 @@ impl Reducer {
         arg: &LazyTensor,
         axes: &Axes,
         location: &'static Location<'static>,
-    ) -> Result<LazyTensor, Cause> {
-        let op = match self.0 {
-            Combines::Named(op) => op,
-            Combines::Table(op) => match ReduceOp::of_truths(op) {
+    ) -> Result<LazyTensor, IrError> {
+        arg.check()?;
+        let op = match &self.0 {
+            Combines::Defined(op) => {
+                let given = arg.dtype();
+                let user = op.combiner(accumulated(given)).map_err(|cause| IrError { cause, location })?;
+                let dtype = if accumulated(given) == user.result() { given } else { user.result() };
+                let by = ReduceOp::By(Op::User(user));
+                return Ok(reduce_in(op.name(), by, arg, axes, dtype, location));
+            }
+            &Combines::Named(op) => op,
+            &Combines::Table(op) => match ReduceOp::of_truths(op) {
                 Some(bits) => return Ok(reduce_in(op.name(), bits, arg, axes, DType::Bool, location)),
                 None => ReduceOp::of(op).ok_or_else(|| {
                     let problem =
                         format!("it has {} arguments, and a reduction combines two", op.info().arity);
-                    Cause::Argument { op: op.name(), problem }
+                    IrError::new(Cause::Argument { op: op.name(), problem }, location)
                 })?,
             },
         };
@@ -204,8 +219,8 @@ impl LazyTensor {
     /// ```
     #[track_caller]
     pub fn reduce(&self, op: impl Into<Reducer>, axes: impl Into<Axes>) -> LazyTensor {
-        let location = Location::caller();
-        self.attempt(|_| op.into().over(self, &axes.into(), location))
+        let op: Reducer = op.into();
+        or_failed(op.over(self, &axes.into(), Location::caller()))
     }
 
     /// Sum divided by the number of elements; integers and `bool` go to f64; NaN over nothing.
@@ -309,8 +324,7 @@ fn try_reduce(
     let given = dtype;
     let dtype = accumulated(dtype);
     let by_operator = matches!(op, ReduceOp::By(_));
-    if op.op().dtypes(&[dtype, dtype]).is_none()
-        || by_operator && !(op.combines(dtype) && !dtype.is_complex())
+    if op.op().dtypes(&[dtype, dtype]).is_none() || by_operator && (dtype.is_complex() || !op.combines(dtype))
     {
         return Err(fail(Cause::DTypes { op: name, dtypes: vec![given] }));
     }
