@@ -5,7 +5,7 @@
 //! and all operators, dtypes, ranks and awkward sizes come up.
 
 use tensorjit::{DType, Dim, LazyTensor, Op, ReduceOp, Scalar};
-use tj_ir::op::TABLE;
+use tj_ir::op::{OpInfo, TABLE};
 use tj_ir::trace::trace;
 
 use crate::check::Case;
@@ -254,7 +254,13 @@ impl Maker {
                 Step::Map(Op::Where, vec![Arg::Step(condition), Arg::Step(step), self.second(step)])
             }
             Clip => Step::Clip(step, self.host(), self.host()),
-            Reduce => Step::Reduce(self.rng.pick(&ReduceOp::ALL), step, self.over(step)),
+            Reduce => {
+                let named = self.rng.chance(70);
+                let by = |info: &OpInfo| ReduceOp::of(info.op).filter(|op| matches!(op, ReduceOp::By(_)));
+                let by: Vec<ReduceOp> = TABLE.iter().filter_map(by).collect();
+                let op = if named { self.rng.pick(&ReduceOp::ALL) } else { self.rng.pick(&by) };
+                Step::Reduce(op, step, self.over(step))
+            }
             Mean => Step::Mean(step, self.over(step)),
             Matmul => self.matmul()?,
             Movement => self.movement(step)?,

@@ -304,12 +304,7 @@ impl Step {
             Step::SizeOf(symbol) => size(&dims[*symbol]),
             Step::Map(op, args) => LazyTensor::map(*op, args.iter().map(|arg| arg.operand(built))),
             Step::Clip(k, lo, hi) => built[*k].clip(lo.operand(built), hi.operand(built)),
-            Step::Reduce(op, k, over) => match op {
-                ReduceOp::Sum => built[*k].sum(over.axes()),
-                ReduceOp::Prod => built[*k].prod(over.axes()),
-                ReduceOp::Max => built[*k].max(over.axes()),
-                ReduceOp::Min => built[*k].min(over.axes()),
-            },
+            Step::Reduce(op, k, over) => built[*k].reduce(*op, over.axes()),
             Step::Mean(k, over) => built[*k].mean(over.axes()),
             Step::Matmul(a, b) => built[*a].matmul(&built[*b]),
             Step::Permute(k, axes) => built[*k].permute(axes),
@@ -406,7 +401,7 @@ impl fmt::Display for StepText<'_> {
                 write!(f, "LazyTensor::map(Op::{op:?}, [{}])", args.join(", "))
             }
             Step::Clip(k, lo, hi) => write!(f, "t{k}.clip({}, {})", arg(lo), arg(hi)),
-            Step::Reduce(op, k, axes) => write!(f, "t{k}.{}({})", op.name(), over(axes)),
+            Step::Reduce(op, k, axes) => write!(f, "t{k}.reduce(ReduceOp::{op:?}, {})", over(axes)),
             Step::Mean(k, axes) => write!(f, "t{k}.mean({})", over(axes)),
             Step::Matmul(a, b) => write!(f, "t{a}.matmul(&t{b})"),
             Step::Permute(k, axes) => write!(f, "t{k}.permute(&{axes:?})"),

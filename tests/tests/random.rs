@@ -51,7 +51,7 @@ proptest! {
 #[test]
 fn programs_share_memory() {
     let (mut shared, mut donated) = (0, 0);
-    for seed in 0..60 {
+    for seed in 0..80 {
         let case = generate(seed);
         let outputs = case.program.outputs("").expect("generated programs are well formed");
         for fuse in [true, false] {

@@ -35,10 +35,10 @@ pub use array::{
     diag, diagonal, diff, einop, einsum, expand_dims, eye, flatten, flip, full, full_like, index, inner,
     kron, linspace, log_softmax, logsumexp, masked, matmul, matrix_transpose, max, mean, median, meshgrid,
     min, moveaxis, nanmax, nanmean, nanmin, nanprod, nanstd, nansum, nanvar, nonzero, ones, ones_like, outer,
-    pad, permute_dims, positive, prod, prod_in, ptp, quantile, repeat, reshape, roll, scatter, scatter_add,
-    scatter_along_axis, searchsorted, slice_axis, sliding_window_view, softmax, sort, squeeze, stack, std,
-    sum, sum_in, swapaxes, take, take_along_axis, tensordot, tile, trace, transpose, tril, triu, unique_all,
-    unique_counts, unique_inverse, unique_values, unstack, var, vecdot, zeros, zeros_like,
+    pad, permute_dims, positive, prod, prod_in, ptp, quantile, reduce, repeat, reshape, roll, scatter,
+    scatter_add, scatter_along_axis, searchsorted, slice_axis, sliding_window_view, softmax, sort, squeeze,
+    stack, std, sum, sum_in, swapaxes, take, take_along_axis, tensordot, tile, trace, transpose, tril, triu,
+    unique_all, unique_counts, unique_inverse, unique_values, unstack, var, vecdot, zeros, zeros_like,
 };
 pub use scalar::{
     abs, acos, acosh, add, asin, asinh, atan, atan2, atanh, bitwise_and, bitwise_invert, bitwise_left_shift,

@@ -37,10 +37,10 @@ mod fused;
 
 pub use tj_ir::{
     Along, At, Axes, Cause, Combine, Condition, Context, Defer, Dim, DimError, Dot, Function, Guard,
-    Indexing, IrError, LazyTensor, MAX_RANK, NewShape, Op, Operand, Order, Parts, ReduceOp, Repeats,
-    Selection, Shape, Side, Symbol, Window, along, arange, at, axis, broadcast_arrays, complex, concat,
-    constant, cross, defer, einop, einsum, eye, fft, full, inner, input, kron, linalg, linspace, maximum,
-    meshgrid, minimum, number, ones, outer, random, size, stack, tensordot, vecdot, where_, zeros,
+    Indexing, IrError, LazyTensor, MAX_RANK, NewShape, Op, Operand, Order, Parts, ReduceOp, Reducer, Repeats,
+    ScalarOp, Selection, Shape, Side, Symbol, Window, along, arange, at, axis, broadcast_arrays, complex,
+    concat, constant, cross, defer, einop, einsum, eye, fft, full, inner, input, kron, linalg, linspace,
+    maximum, meshgrid, minimum, number, ones, outer, random, size, stack, tensordot, vecdot, where_, zeros,
 };
 pub use tj_macros::fused;
 pub use tj_runtime::MaxBytes::Bytes;

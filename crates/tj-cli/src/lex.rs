@@ -73,6 +73,9 @@ pub enum Token {
     /// `&=`
     #[token("&=")]
     AndAssign,
+    /// `^=`
+    #[token("^=")]
+    XorAssign,
     /// `<`
     #[token("<")]
     Lt,

@@ -6,7 +6,7 @@
 //!           | "input" NAME ":" WORD [ "[" [ expr { "," expr } ] "]" ] { WORD }
 //!           | "output" NAME ( "=" expr | { "," NAME } )
 //!           | NAME "=" expr
-//!           | NAME [ "[" NAME { "," NAME } "]" ] ( "=" | "+=" | "*=" | "min=" | "max=" | "|=" | "&=" ) expr
+//!           | NAME [ "[" NAME { "," NAME } "]" ] ( "=" | "+=" | "*=" | "min=" | "max=" | "|=" | "&=" | "^=" ) expr
 //! ```
 //!
 //! Expressions are Python's, with Python's precedence, less `and`, `or`, `not`, `if`, `lambda` and chained
@@ -238,6 +238,7 @@ impl Parser<'_> {
             Token::MulAssign => Some((EinopOp::Mul, 1)),
             Token::OrAssign => Some((EinopOp::Or, 1)),
             Token::AndAssign => Some((EinopOp::And, 1)),
+            Token::XorAssign => Some((EinopOp::Xor, 1)),
             Token::Word if self.nth_is(n + 1, Token::Assign) => match self.nth_text(n) {
                 "min" => Some((EinopOp::Min, 2)),
                 "max" => Some((EinopOp::Max, 2)),

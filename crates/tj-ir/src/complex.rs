@@ -144,7 +144,8 @@ pub(crate) fn apply(
         | Op::Or
         | Op::Xor
         | Op::Not
-        | Op::RandomBits => panic!("trace: {} of complex numbers is refused where it is called", op.name()),
+        | Op::RandomBits
+        | Op::User(_) => panic!("trace: {} of complex numbers is refused where it is called", op.name()),
     })
 }
 

@@ -224,6 +224,6 @@ pub fn shape_text(shape: &[Dim]) -> String {
     format!("[{}]", shape.iter().map(text).collect::<Vec<_>>().join(", "))
 }
 
-fn dtype_text(dtypes: &[DType]) -> String {
+pub(crate) fn dtype_text(dtypes: &[DType]) -> String {
     dtypes.iter().map(DType::to_string).collect::<Vec<_>>().join(" and ")
 }

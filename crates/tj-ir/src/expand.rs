@@ -13,7 +13,7 @@ use tj_tensor::{DType, Scalar};
 
 use self::elementary::{function, function2};
 use crate::elementary::{Elementary, Elementary2};
-use crate::op::{Op, ReduceOp};
+use crate::op::{Op, ReduceOp, Step, UserOp};
 use crate::prim::{BinOp, CmpOp, Machine, UnOp};
 use crate::threefry::threefry;
 
@@ -22,8 +22,8 @@ use crate::threefry::threefry;
 /// # Panics
 /// On a wrong number of arguments or a dtype the operator is not defined on.
 pub fn expand<M: Machine>(m: &mut M, op: Op, args: &[M::V]) -> M::V {
-    // These three look at the bits of a half, or only move it.
-    let moves = matches!(op, Op::Cast(_) | Op::Where | Op::Nextafter);
+    // These look at the bits of a half, or only move it; the steps of a user's operator round one after the other.
+    let moves = matches!(op, Op::Cast(_) | Op::Where | Op::Nextafter | Op::User(_));
     match args.first().map(|&a| m.dtype(a)) {
         Some(half @ (DType::F16 | DType::BF16)) if !moves => in_single(m, op, args, half),
         _ => apply(m, op, args),
@@ -146,21 +146,44 @@ fn apply<M: Machine>(m: &mut M, op: Op, args: &[M::V]) -> M::V {
         (Op::Xor, &[a, b]) => m.binary(BinOp::Xor, a, b),
         (Op::Not, &[a]) => m.unary(UnOp::Not, a),
         (Op::Where, &[c, a, b]) => m.select(c, a, b),
+        (Op::User(user), args) => steps(m, user, args),
         (Op::RandomBits, &[key, counter]) => threefry(m, key, counter),
         _ => panic!("operator {} does not take {} arguments", op.name(), args.len()),
     }
 }
 
-/// The primitive that combines two partial results of a reduction.
-pub fn combiner(op: ReduceOp, dtype: DType) -> BinOp {
-    match (op, dtype.is_bool()) {
-        (ReduceOp::Sum | ReduceOp::Max, true) => BinOp::Or,
-        (ReduceOp::Prod | ReduceOp::Min, true) => BinOp::And,
-        (ReduceOp::Sum, false) => BinOp::Add,
-        (ReduceOp::Prod, false) => BinOp::Mul,
-        (ReduceOp::Max, false) => BinOp::Max,
-        (ReduceOp::Min, false) => BinOp::Min,
+/// The body of an operator that a user defined.
+fn steps<M: Machine>(m: &mut M, user: UserOp, args: &[M::V]) -> M::V {
+    let body = user.body();
+    let mut values = args.to_vec();
+    for step in &body.steps {
+        let value = match step {
+            Step::Const(c) => m.constant(*c),
+            Step::Apply(op, args) => {
+                let args: SmallVec<[M::V; 3]> = args.iter().map(|&arg| values[arg as usize]).collect();
+                expand(m, *op, &args)
+            }
+        };
+        values.push(value);
     }
+    values[body.output as usize]
+}
+
+/// The primitive that combines two partial results of a reduction, if it is one: what [`expand`] makes of its operator.
+pub fn combiner(op: ReduceOp, dtype: DType) -> Option<BinOp> {
+    let is_bool = dtype.is_bool();
+    Some(match op {
+        ReduceOp::Sum | ReduceOp::Max if is_bool => BinOp::Or,
+        ReduceOp::Prod | ReduceOp::Min if is_bool => BinOp::And,
+        ReduceOp::Sum => BinOp::Add,
+        ReduceOp::Prod => BinOp::Mul,
+        ReduceOp::Max => BinOp::Max,
+        ReduceOp::Min => BinOp::Min,
+        ReduceOp::And => BinOp::And,
+        ReduceOp::Or => BinOp::Or,
+        ReduceOp::Xor => BinOp::Xor,
+        ReduceOp::By(_) => return None,
+    })
 }
 
 fn zero_like<M: Machine>(m: &mut M, a: M::V) -> M::V {

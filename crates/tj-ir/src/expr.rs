@@ -112,7 +112,9 @@ pub enum Expr {
 }
 
 /// The order in which a reduction combines values. It follows from the logical axes of the program alone, so
-/// that no decision of a scheduler can change a bit.
+/// that no decision of a scheduler can change a bit. A lane, and a block, starts from the identity of the operator if that
+/// changes no bit, else from its first element ([`ReduceOp::start`]); where there are fewer elements than lanes, lanes
+/// without one are left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Tree {
     /// The last axis is reduced. With fewer elements than lanes: in index order. Else in blocks of
@@ -124,6 +126,8 @@ pub enum Tree {
     /// A product of two factors, each with an index that the other lacks: a chain of fused multiply-adds from +0
     /// in index order in blocks of [`CONTRACT_BLOCK`], block sums added to +0 in order.
     Contract,
+    /// One after the other in index order: what operators need whose values may not be combined in another order.
+    Chain,
 }
 
 /// Elements in a block of [`Tree::Row`] and [`Tree::Col`].
@@ -156,7 +160,7 @@ pub fn fold_halves<T: Copy>(items: &mut [T], mut combine: impl FnMut(T, T) -> T)
 
 impl Tree {
     /// All of them.
-    pub const ALL: [Tree; 3] = [Tree::Row, Tree::Col, Tree::Contract];
+    pub const ALL: [Tree; 4] = [Tree::Row, Tree::Col, Tree::Contract, Tree::Chain];
 
     /// Name in every text.
     pub fn name(self) -> &'static str {
@@ -164,6 +168,7 @@ impl Tree {
             Tree::Row => "row",
             Tree::Col => "col",
             Tree::Contract => "contract",
+            Tree::Chain => "chain",
         }
     }
 }

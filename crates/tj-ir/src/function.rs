@@ -323,6 +323,11 @@ fn reduce_code(op: ReduceOp) -> i64 {
         ReduceOp::Prod => 1,
         ReduceOp::Max => 2,
         ReduceOp::Min => 3,
+        ReduceOp::And => 4,
+        ReduceOp::Or => 5,
+        ReduceOp::Xor => 6,
+        // No function takes these, as its dtypes say.
+        ReduceOp::By(_) => -1,
     }
 }
 
@@ -355,6 +360,6 @@ mod tests {
                 found += 1;
             }
         }
-        assert_eq!(found, 64);
+        assert_eq!(found, 82);
     }
 }

@@ -11,7 +11,7 @@
 //! **Cost.** One allocation of some 200 bytes a node (for up to four axes); no arena, no ids: `trace` gives those.
 //!
 //! Modules in reading order: leaves (`build`, `defer`, `create`, `positions`), operators (`elementwise`, `operators`, `complex`), moves
-//! (`movement`, `index`, `shape`, `arrange`, `diagonal`, `join`, `window`), reductions (`reduce`, `statistics`, `nan`,
+//! (`movement`, `index`, `shape`, `arrange`, `diagonal`, `join`, `window`), operators of the user's own (`define`), reductions (`reduce`, `statistics`, `nan`,
 //! `normalise`), products (`contract`, `einsum`, `products`, `einop`), functions of whole tensors (`call`, `sort`,
 //! `gather`, `linalg`, `fft`), what values decide the size of (`select`), and `random`. All but the kinds of node below are compositions of these kinds, so that no other
 //! layer knows of them.
@@ -23,6 +23,7 @@ mod complex;
 mod contract;
 mod create;
 mod defer;
+mod define;
 mod diagonal;
 mod einop;
 mod einsum;
@@ -70,6 +71,7 @@ pub(crate) use complex::PartsOp;
 pub use complex::complex;
 pub use create::{arange, eye, full, linspace, ones, zeros};
 pub use defer::{Defer, defer};
+pub use define::ScalarOp;
 pub use einop::einop;
 pub use einsum::einsum;
 pub(crate) use elementwise::Fit;
@@ -78,7 +80,7 @@ pub use index::Parts;
 pub use join::{concat, stack};
 pub use movement::{At, at};
 pub use products::{Dot, cross, inner, kron, outer, tensordot, vecdot};
-pub use reduce::{Axes, axis};
+pub use reduce::{Axes, Reducer, axis};
 pub use select::Repeats;
 pub use shape::NewShape;
 pub use sizes::MAX_RANK;

@@ -41,13 +41,13 @@ pub use function::{Combine, Field, Function};
 pub use guard::{Condition, Guard};
 pub use key::Structure;
 pub use lazy::{
-    Along, At, Axes, Defer, Dot, Indexing, LazyTensor, MAX_RANK, NewShape, Operand, Order, Parts, Repeats,
-    Shape, Side, Window, along, arange, at, axis, broadcast_arrays, complex, concat, constant, cross, defer,
-    einop, einsum, eye, full, inner, input, kron, linalg, linspace, maximum, meshgrid, minimum, number, ones,
-    outer, size, stack, tensordot, vecdot, where_, zeros,
+    Along, At, Axes, Defer, Dot, Indexing, LazyTensor, MAX_RANK, NewShape, Operand, Order, Parts, Reducer,
+    Repeats, ScalarOp, Shape, Side, Window, along, arange, at, axis, broadcast_arrays, complex, concat,
+    constant, cross, defer, einop, einsum, eye, full, inner, input, kron, linalg, linspace, maximum,
+    meshgrid, minimum, number, ones, outer, size, stack, tensordot, vecdot, where_, zeros,
 };
 pub use lazy::{fft, random};
-pub use op::{Op, ReduceOp};
+pub use op::{Op, ReduceOp, UserOp};
 pub use selection::{Selection, Unique};
 pub use stage::{Known, Ready, Stage};
 pub use trace::{Definition, InputDecl, Trace};

@@ -7,16 +7,20 @@
 
 mod algebra;
 mod complex;
+pub(crate) mod laws;
 mod reduce;
 mod table;
 #[cfg(test)]
 mod tests;
+mod user;
 
 use tj_tensor::DType;
 
 pub use algebra::{Algebra, Annihilator, Domain, Named};
 pub use reduce::ReduceOp;
 pub use table::{OpInfo, TABLE};
+pub(crate) use user::kept_name;
+pub use user::{Body, Laws, Step, UserOp};
 
 use table::CASTS;
 
@@ -184,6 +188,8 @@ pub enum Op {
     RandomBits,
     /// Conversion, total: integers wrap, floats saturate, NaN becomes 0.
     Cast(DType),
+    /// What a user defined, for certain dtypes. It has no row in the table, but one of its own.
+    User(UserOp),
 }
 
 /// Which dtype an operator works in and which it gives. Arguments are first promoted to one dtype.
@@ -222,6 +228,9 @@ impl Op {
         if let Op::Cast(to) = self {
             return &CASTS[to as usize];
         }
+        if let Op::User(user) = self {
+            return user.info();
+        }
         let at = TABLE.binary_search_by(|info| info.op.cmp(&self));
         &TABLE[at.expect("every operator has a row in order, as a test checks")]
     }
@@ -255,8 +264,20 @@ impl Op {
         self.dtypes_by(self.info().dtypes, args)
     }
 
+    /// The dtype of an argument, where the others have the dtype in which the operator works.
+    pub(crate) fn arg_dtype(self, position: usize, work: DType) -> DType {
+        match (self, position) {
+            (Op::Where, 0) => DType::Bool,
+            (Op::User(user), _) => user.body().args[position],
+            _ => work,
+        }
+    }
+
     /// As [`Op::dtypes`], for who has the rule at hand.
     pub(crate) fn dtypes_by(self, rule: DTypeRule, args: &[DType]) -> Option<(DType, DType)> {
+        if let Op::User(user) = self {
+            return user.dtypes(args);
+        }
         use DTypeRule::{Bits, Choice, Float, Integer, Number, Predicate, Same, To};
         let promoted = match rule {
             Choice => args.get(1..)?,

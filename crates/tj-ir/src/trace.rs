@@ -261,7 +261,11 @@ impl<'k> Ctx<'k> {
         body: ExprId,
         dtype: DType,
     ) -> ExprId {
-        let tree = if axis == rank { Tree::Row } else { Tree::Col };
+        let tree = match op.is_reorderable() {
+            true if axis == rank => Tree::Row,
+            true => Tree::Col,
+            false => Tree::Chain,
+        };
         let index = Symbol::index(rank as u32);
         self.trace.arena.intern(Expr::Reduce { op, tree, index, extent: extent.clone(), body }, dtype)
     }

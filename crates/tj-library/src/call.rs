@@ -257,8 +257,11 @@ fn check_dtypes(function: Function, args: &[Array<'_>], results: &[ArrayMut<'_>]
     let same = |found: DType, expected: DType| {
         if found == expected { Ok(()) } else { Err(format!("{found} in place of {expected}")) }
     };
-    let reduces = |op: ReduceOp| {
-        !dtype.is_complex() && (!dtype.is_bool() || matches!(op, ReduceOp::Max | ReduceOp::Min))
+    let reduces = |op: ReduceOp| match op {
+        ReduceOp::Sum | ReduceOp::Prod => !dtype.is_complex() && !dtype.is_bool(),
+        ReduceOp::Max | ReduceOp::Min => !dtype.is_complex(),
+        ReduceOp::And | ReduceOp::Or | ReduceOp::Xor => dtype.is_int() || dtype.is_bool(),
+        ReduceOp::By(_) => false,
     };
     let combines = |combine: Combine| match combine {
         Combine::Set => true,

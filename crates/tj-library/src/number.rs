@@ -28,6 +28,9 @@ pub(crate) trait Number: Pod + PartialEq {
     fn reduce(op: ReduceOp, a: Self, b: Self) -> Self;
 }
 
+/// Calls are checked before they run.
+const REFUSED: &str = "the check of a call refuses reductions that its dtype has not";
+
 macro_rules! integers {
     ($($T:ident: $U:ident, $sign:expr;)*) => {$(
         impl Number for $T {
@@ -56,6 +59,9 @@ macro_rules! integers {
                     ReduceOp::Prod => 1,
                     ReduceOp::Max => $T::MIN,
                     ReduceOp::Min => $T::MAX,
+                    ReduceOp::And => !0,
+                    ReduceOp::Or | ReduceOp::Xor => 0,
+                    ReduceOp::By(_) => unreachable!("{}", REFUSED),
                 }
             }
 
@@ -65,6 +71,10 @@ macro_rules! integers {
                     ReduceOp::Prod => a.wrapping_mul(b),
                     ReduceOp::Max => a.max(b),
                     ReduceOp::Min => a.min(b),
+                    ReduceOp::And => a & b,
+                    ReduceOp::Or => a | b,
+                    ReduceOp::Xor => a ^ b,
+                    ReduceOp::By(_) => unreachable!("{}", REFUSED),
                 }
             }
         }
@@ -114,6 +124,9 @@ macro_rules! floats {
                     ReduceOp::Prod => 1.0,
                     ReduceOp::Max => $wide::NEG_INFINITY,
                     ReduceOp::Min => $wide::INFINITY,
+                    ReduceOp::And | ReduceOp::Or | ReduceOp::Xor | ReduceOp::By(_) => {
+                        unreachable!("{}", REFUSED)
+                    }
                 })
             }
 
@@ -127,6 +140,9 @@ macro_rules! floats {
                     ReduceOp::Max | ReduceOp::Min if b.is_nan() => b,
                     ReduceOp::Max => if less() { b } else { a },
                     ReduceOp::Min => if less() { a } else { b },
+                    ReduceOp::And | ReduceOp::Or | ReduceOp::Xor | ReduceOp::By(_) => {
+                        unreachable!("{}", REFUSED)
+                    }
                 }
             }
         }

@@ -27,7 +27,7 @@ pub(crate) fn scan(
         (Field::Complex, dtype) => Err(call.refuse(dtype)),
         (Field::Real, dtype) => with_number!(call, dtype, T => {
             let identity = match (op, dtype) {
-                (ReduceOp::Min, DType::Bool) => T::identity(ReduceOp::Prod),
+                (ReduceOp::Min | ReduceOp::And, DType::Bool) => T::identity(ReduceOp::Prod),
                 _ => T::identity(op),
             };
             // One loop an operator: the choice is made outside of it.
@@ -36,6 +36,9 @@ pub(crate) fn scan(
                 ReduceOp::Prod => scan_with::<T>(call, identity, |a, b| T::reduce(ReduceOp::Prod, a, b), result),
                 ReduceOp::Max => scan_with::<T>(call, identity, |a, b| T::reduce(ReduceOp::Max, a, b), result),
                 ReduceOp::Min => scan_with::<T>(call, identity, |a, b| T::reduce(ReduceOp::Min, a, b), result),
+                ReduceOp::And | ReduceOp::Or | ReduceOp::Xor | ReduceOp::By(_) => {
+                    scan_with::<T>(call, identity, |a, b| T::reduce(op, a, b), result)
+                }
             }
         }),
     }

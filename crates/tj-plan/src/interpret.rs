@@ -9,10 +9,10 @@ mod call;
 use std::panic::Location;
 
 use rustc_hash::FxHashMap;
-use tj_ir::expand::{combiner, expand};
+use tj_ir::expand::expand;
 use tj_ir::expr::{BLOCK, CONTRACT_BLOCK, Source, fold_halves, row_lanes};
 use tj_ir::prim::{BinOp, Evaluator, eval_binary};
-use tj_ir::{Dim, DimError, Expr, ExprId, Function, Op, Symbol, Tree};
+use tj_ir::{Dim, DimError, Expr, ExprId, Function, Op, ReduceOp, Symbol, Tree};
 use tj_library::LibraryError;
 use tj_tensor::{Buffer, DType, Scalar, Tensor, TensorError};
 
@@ -290,7 +290,7 @@ impl Ctx<'_> {
             | Expr::Call { .. } => None,
         };
         let body = self.slots[&root.body];
-        let combine = combiner(root.op, dtype);
+        let fold = Fold { op: root.op, dtype };
         let mut terms: Vec<Scalar> = Vec::new();
         let mut contraction = Contraction::new(dtype);
         for k in 0..extent {
@@ -304,46 +304,69 @@ impl Ctx<'_> {
                 (Tree::Contract, None) if dtype.is_float() => {
                     contraction.add(registers[body], Scalar::one(dtype))
                 }
-                (Tree::Row | Tree::Col | Tree::Contract, _) => terms.push(registers[body]),
+                (Tree::Row | Tree::Col | Tree::Contract | Tree::Chain, _) => terms.push(registers[body]),
             }
         }
         if extent == 0 {
-            return Ok(root.op.empty(dtype).unwrap_or(root.op.identity(dtype)));
+            return Ok(root.op.empty_or_any(dtype));
         }
         Ok(match root.tree {
             Tree::Contract if dtype.is_float() => contraction.total(),
-            Tree::Row => row(&terms, root.op.identity(dtype), combine),
-            Tree::Col | Tree::Contract => col(&terms, root.op.identity(dtype), combine),
+            Tree::Row => fold.row(&terms),
+            Tree::Col | Tree::Contract => fold.col(&terms),
+            Tree::Chain => fold.known(fold.chain(&terms)),
         })
     }
 }
 
-fn chain(terms: impl IntoIterator<Item = Scalar>, identity: Scalar, combine: BinOp) -> Scalar {
-    terms.into_iter().fold(identity, |total, term| eval_binary(combine, total, term))
+/// How values of one dtype combine. A partial result of no value is `None`, unless the operator starts from its identity.
+#[derive(Clone, Copy)]
+struct Fold {
+    op: ReduceOp,
+    dtype: DType,
 }
 
-/// [`Tree::Row`].
-fn row(terms: &[Scalar], identity: Scalar, combine: BinOp) -> Scalar {
-    let lanes = row_lanes(identity.dtype()) as usize;
-    if terms.len() < lanes {
-        return chain(terms.iter().copied(), identity, combine);
+impl Fold {
+    fn combine(self, a: Scalar, b: Scalar) -> Scalar {
+        expand(&mut Evaluator, self.op.op(), &[a, b])
     }
-    let mut blocks: Vec<Scalar> = terms
-        .chunks(BLOCK as usize)
-        .map(|block| {
-            let lane = |l: usize| chain(block.iter().skip(l).step_by(lanes).copied(), identity, combine);
-            let mut partial: Vec<Scalar> = (0..lanes).map(lane).collect();
-            fold_halves(&mut partial, |a, b| eval_binary(combine, a, b)).unwrap_or(identity)
-        })
-        .collect();
-    fold_halves(&mut blocks, |a, b| eval_binary(combine, a, b)).unwrap_or(identity)
-}
 
-/// [`Tree::Col`].
-fn col(terms: &[Scalar], identity: Scalar, combine: BinOp) -> Scalar {
-    let mut blocks: Vec<Scalar> =
-        terms.chunks(BLOCK as usize).map(|block| chain(block.iter().copied(), identity, combine)).collect();
-    fold_halves(&mut blocks, |a, b| eval_binary(combine, a, b)).unwrap_or(identity)
+    /// [`Tree::Chain`].
+    fn chain<'t>(self, terms: impl IntoIterator<Item = &'t Scalar>) -> Option<Scalar> {
+        let extend = |total: Option<Scalar>, term: &Scalar| {
+            Some(total.map_or(*term, |total| self.combine(total, *term)))
+        };
+        terms.into_iter().fold(self.op.start(self.dtype), extend)
+    }
+
+    fn halves(self, mut partial: Vec<Option<Scalar>>) -> Option<Scalar> {
+        let both = |a: Option<Scalar>, b: Option<Scalar>| match (a, b) {
+            (Some(a), Some(b)) => Some(self.combine(a, b)),
+            (one, other) => one.or(other),
+        };
+        fold_halves(&mut partial, both).flatten()
+    }
+
+    fn known(self, total: Option<Scalar>) -> Scalar {
+        total.unwrap_or_else(|| self.op.empty_or_any(self.dtype))
+    }
+
+    /// [`Tree::Row`].
+    fn row(self, terms: &[Scalar]) -> Scalar {
+        let lanes = row_lanes(self.dtype) as usize;
+        if terms.len() < lanes {
+            return self.known(self.chain(terms));
+        }
+        let block = |block: &[Scalar]| {
+            self.halves((0..lanes).map(|l| self.chain(block.iter().skip(l).step_by(lanes))).collect())
+        };
+        self.known(self.halves(terms.chunks(BLOCK as usize).map(block).collect()))
+    }
+
+    /// [`Tree::Col`].
+    fn col(self, terms: &[Scalar]) -> Scalar {
+        self.known(self.halves(terms.chunks(BLOCK as usize).map(|block| self.chain(block)).collect()))
+    }
 }
 
 /// [`Tree::Contract`] on floats.

@@ -10,9 +10,9 @@ use tj_ir::fft::{self, Norm};
 use tj_ir::random::{Key, integers, normal, uniform};
 use tj_ir::trace::trace;
 use tj_ir::{
-    Axes, Dim, DimError, Indexing, LazyTensor, Symbol, Window, arange, at, axis, broadcast_arrays, complex,
-    concat, cross, einop, einsum, eye, full, inner, input, kron, linalg, linspace, meshgrid, number, outer,
-    stack, tensordot, vecdot, where_,
+    Axes, Dim, DimError, Indexing, LazyTensor, Op, Symbol, Window, arange, at, axis, broadcast_arrays,
+    complex, concat, cross, einop, einsum, eye, full, inner, input, kron, linalg, linspace, meshgrid, number,
+    outer, stack, tensordot, vecdot, where_,
 };
 use tj_plan::{DefaultScheduler, Form, Plan, Scheduler, canonicalise, fuse, interpret, verify, verify_fused};
 use tj_tensor::{Complex, DType, Scalar, Tensor};
@@ -333,6 +333,18 @@ fn statistics() {
         ("diff", |d| d.i("a", "nm").diff(1, 0)),
         ("diff_twice", |d| d.f("a", "nm").diff(2, -1)),
         ("diff_bool", |d| d.b("a", "n").diff(1, 0)),
+        ("reduce_and", |d| d.w("a", "nm").reduce(Op::And, 0)),
+        ("reduce_or", |d| d.i("a", "nm").reduce(Op::Or, 1)),
+        ("reduce_xor", |d| d.i("a", "nm").reduce(Op::Xor, Axes::all().keepdims())),
+        ("reduce_xor_bool", |d| d.b("a", "nm").reduce(Op::Xor, 1)),
+        ("reduce_logical_xor", |d| d.nan("a", "nm").reduce(Op::LogicalXor, 0)),
+        ("reduce_logical_and", |d| d.f("a", "nm").reduce(Op::LogicalAnd, 1)),
+        ("reduce_logaddexp", |d| d.f("a", "nm").reduce(Op::Logaddexp, 1)),
+        ("reduce_hypot", |d| d.i("a", "nm").reduce(Op::Hypot, 0)),
+        ("reduce_fmax", |d| d.nan("a", "nm").reduce(Op::Fmax, 1)),
+        ("reduce_subtract", |d| d.f("a", "nm").reduce(Op::Sub, 0)),
+        ("reduce_divide", |d| (d.i("a", "nm") + 20).reduce(Op::Div, axis(1).keepdims())),
+        ("reduce_copysign", |d| d.f("a", "nm").reduce(Op::Copysign, 1)),
         ("nansum", |d| d.nan("a", "nm").nansum(0)),
         ("nanprod", |d| d.nan("a", "nm").nanprod(1)),
         ("nanmax", |d| d.nan("a", "nm").nanmax(1)),

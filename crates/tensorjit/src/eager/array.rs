@@ -1,7 +1,7 @@
 //! The twins of operators on whole tensors.
 
 use tj_ir::{
-    Along, At, Axes, Combine, Dim, Dot, Indexing, LazyTensor, NewShape, Order, Repeats, Side, Window,
+    Along, At, Axes, Combine, Dim, Dot, Indexing, LazyTensor, NewShape, Order, Reducer, Repeats, Side, Window,
 };
 use tj_runtime::Error;
 use tj_tensor::{DType, Scalar, Tensor};
@@ -19,6 +19,8 @@ twins! {
     min(x; axes: impl Into<Axes>) => Tensor = x.min(axes);
     /// [`LazyTensor::mean`] on data.
     mean(x; axes: impl Into<Axes>) => Tensor = x.mean(axes);
+    /// [`LazyTensor::reduce`] on data.
+    reduce(x; op: impl Into<Reducer>, axes: impl Into<Axes>) => Tensor = x.reduce(op, axes);
     /// [`LazyTensor::any`] on data.
     any(x; axes: impl Into<Axes>) => Tensor = x.any(axes);
     /// [`LazyTensor::all`] on data.

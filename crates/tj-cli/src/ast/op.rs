@@ -199,12 +199,22 @@ pub enum EinopOp {
     Or,
     /// `&=`
     And,
+    /// `^=`
+    Xor,
 }
 
 impl EinopOp {
     /// Every operator.
-    pub const ALL: [EinopOp; 7] =
-        [EinopOp::Assign, EinopOp::Add, EinopOp::Mul, EinopOp::Min, EinopOp::Max, EinopOp::Or, EinopOp::And];
+    pub const ALL: [EinopOp; 8] = [
+        EinopOp::Assign,
+        EinopOp::Add,
+        EinopOp::Mul,
+        EinopOp::Min,
+        EinopOp::Max,
+        EinopOp::Or,
+        EinopOp::And,
+        EinopOp::Xor,
+    ];
 
     /// How it is written.
     #[must_use]
@@ -217,6 +227,7 @@ impl EinopOp {
             EinopOp::Max => "max=",
             EinopOp::Or => "|=",
             EinopOp::And => "&=",
+            EinopOp::Xor => "^=",
         }
     }
 }

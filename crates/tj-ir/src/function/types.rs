@@ -3,9 +3,15 @@
 use smallvec::SmallVec;
 use tj_tensor::DType;
 
-use super::{Field, Function};
+use super::{Combine, Field, Function};
 use crate::dim::Dim;
 use crate::lazy::Shape;
+use crate::op::ReduceOp;
+
+/// Whether functions combine values of a dtype so: by the named reductions alone.
+fn scans(op: ReduceOp, dtype: DType) -> bool {
+    !matches!(op, ReduceOp::By(_)) && op.op().dtypes(&[dtype, dtype]) == Some((dtype, dtype))
+}
 
 impl Function {
     /// Types of the results; `None` if the function is not defined on arguments of these types.
@@ -16,10 +22,14 @@ impl Function {
         let fits = match self {
             Function::Sort { .. } | Function::Argsort { .. } => plain,
             Function::Searchsorted { .. } => plain && args[1] == first,
-            Function::Scan { op, .. } => plain && op.op().dtypes(&[first, first]) == Some((first, first)),
+            Function::Scan { op, .. } => plain && scans(op, first),
             Function::Take | Function::TakeAlong => plain && args[1] == DType::I64,
-            Function::Scatter { .. } | Function::ScatterAlong { .. } => {
-                plain && args[1] == DType::I64 && args[2] == first
+            Function::Scatter { combine } | Function::ScatterAlong { combine } => {
+                let combines = match combine {
+                    Combine::Set => true,
+                    Combine::Reduce(op) => scans(op, first),
+                };
+                plain && combines && args[1] == DType::I64 && args[2] == first
             }
             Function::Solve { .. } => real && args[1] == first,
             Function::Cholesky { .. }

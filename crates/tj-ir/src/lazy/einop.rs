@@ -28,8 +28,8 @@ use tj_tensor::DType;
 type Loc = &'static Location<'static>;
 
 /// Computes the right side of an assignment for all values of its indices, and combines what belongs to one element of
-/// the left side. `=` combines nothing; `+=`, `*=`, `min=`, `max=`, `|=` and `&=` (of `bool`), `or=` and `and=` (of
-/// truth values) reduce over the indices that the left side lacks.
+/// the left side. `=` combines nothing; `+=`, `*=`, `min=`, `max=`, `|=`, `&=` and `^=` (of `bool` and the bits of integers), `or=` and `and=` (of
+/// truth values), and any operator of two arguments by name, as `logaddexp=`, reduce over the indices that the left side lacks.
 ///
 /// The right side is made of operands at indices, `A[i,k]` (a repeated index is a diagonal, a number is a position),
 /// numbers, calls of the operators of the table by name (`exp(A[i])`, `max(A[i], B[i])`), and the operators
@@ -143,16 +143,18 @@ fn evaluate(text: &str, statement: &Statement, operands: &[(&str, &LazyTensor)],
     let gone = Axes::from(gone.as_slice());
     match statement.assign {
         Assign::Plain => Ok(value),
-        Assign::Reduce(op) => Ok(reduce_in("einop", op, &value, &gone, value.dtype(), location)),
-        Assign::Logic(op, any) => {
-            let dtype = value.dtype();
-            if !any && value.check().is_ok() && !dtype.is_bool() {
-                let sign = if op == ReduceOp::Sum { "|" } else { "&" };
-                let problem = format!("{sign}= combines bool, not {dtype}: compare first");
+        Assign::Reduce(op) => {
+            let (given, bits) = (value.dtype(), matches!(op, ReduceOp::And | ReduceOp::Or | ReduceOp::Xor));
+            if bits && value.check().is_ok() && op.op().dtypes(&[given]).is_none() {
+                let sign = op.op().info().symbol.unwrap_or_default();
+                let problem = format!("{sign}= combines bool and integers, not {given}: compare first");
                 return Err(wrong(text, statement.at, problem));
             }
-            Ok(reduce_in("einop", op, &value, &gone, DType::Bool, location))
+            // Sums do not widen; a function of floats takes integers as such.
+            let dtype = if let ReduceOp::By(_) = op { op.dtype(value.dtype()) } else { value.dtype() };
+            Ok(reduce_in("einop", op, &value, &gone, dtype, location))
         }
+        Assign::Truth(op) => Ok(reduce_in("einop", op, &value, &gone, DType::Bool, location)),
     }
 }
 

@@ -40,6 +40,8 @@ macro_rules! operand {
 operand! {
     LazyTensor => |x| Operand::Tensor(x),
     &LazyTensor => |x| Operand::Tensor(x.clone()),
+    &&LazyTensor => |x| Operand::Tensor((*x).clone()),
+    &Operand => |x| x.clone(),
     i32 => |x| Operand::Int(x.into()),
     i64 => |x| Operand::Int(x),
     f32 => |x| Operand::Float(x.into()),
@@ -340,8 +342,7 @@ fn try_map(op: Op, args: &[Operand], location: &'static Location<'static>) -> Re
 
     let mut ready: SmallVec<[LazyTensor; 3]> = SmallVec::new();
     for (position, arg) in args.iter().enumerate() {
-        let to = if op == Op::Where && position == 0 { DType::Bool } else { work };
-        ready.push(as_tensor(arg, to, name, location)?);
+        ready.push(as_tensor(arg, op.arg_dtype(position, work), name, location)?);
     }
     let mut guards = Vec::new();
     let mut shape = ready.iter().map(LazyTensor::shape).max_by_key(|shape| shape.len()).unwrap_or(&[]);

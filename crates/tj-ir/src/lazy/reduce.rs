@@ -13,7 +13,7 @@ use super::call::{call_one, or_failed, to_last};
 use super::complex::by_parts;
 use super::elementwise::{attach, map};
 use super::movement::{insert_axes, moved, position};
-use super::{Kind, LazyTensor, Shape};
+use super::{Kind, LazyTensor, ScalarOp, Shape};
 use crate::dim::Dim;
 use crate::error::{Cause, IrError};
 use crate::expr::Indices;
@@ -109,6 +109,71 @@ impl From<&[i64]> for Axes {
     }
 }
 
+/// What combines the values of a reduction: an operator of two arguments, or a reduction by name.
+#[derive(Clone, Debug)]
+pub struct Reducer(Combines);
+
+#[derive(Clone, Debug)]
+enum Combines {
+    Named(ReduceOp),
+    Table(Op),
+    Defined(ScalarOp),
+}
+
+impl From<&ScalarOp> for Reducer {
+    fn from(op: &ScalarOp) -> Reducer {
+        Reducer(Combines::Defined(op.clone()))
+    }
+}
+
+impl From<ReduceOp> for Reducer {
+    fn from(op: ReduceOp) -> Reducer {
+        Reducer(Combines::Named(op))
+    }
+}
+
+impl From<Op> for Reducer {
+    fn from(op: Op) -> Reducer {
+        Reducer(Combines::Table(op))
+    }
+}
+
+impl Reducer {
+    fn over(
+        &self,
+        arg: &LazyTensor,
+        axes: &Axes,
+        location: &'static Location<'static>,
+    ) -> Result<LazyTensor, IrError> {
+        arg.check()?;
+        let op = match &self.0 {
+            Combines::Defined(op) => {
+                let given = arg.dtype();
+                let user = op.combiner(accumulated(given)).map_err(|cause| IrError { cause, location })?;
+                let dtype = if accumulated(given) == user.result() { given } else { user.result() };
+                let by = ReduceOp::By(Op::User(user));
+                return Ok(reduce_in(op.name(), by, arg, axes, dtype, location));
+            }
+            &Combines::Named(op) => op,
+            &Combines::Table(op) => match ReduceOp::of_truths(op) {
+                Some(bits) => return Ok(reduce_in(op.name(), bits, arg, axes, DType::Bool, location)),
+                None => ReduceOp::of(op).ok_or_else(|| {
+                    let problem =
+                        format!("it has {} arguments, and a reduction combines two", op.info().arity);
+                    IrError::new(Cause::Argument { op: op.name(), problem }, location)
+                })?,
+            },
+        };
+        if op == ReduceOp::By(Op::Hypot) && !arg.dtype().is_complex() {
+            // The length of one number is its absolute value.
+            let length =
+                map(Op::Abs, [map(Op::Cast(op.dtype(arg.dtype())), [arg.into()], location).into()], location);
+            return Ok(reduce(op, &length, axes, location));
+        }
+        Ok(reduce(op, arg, axes, location))
+    }
+}
+
 impl LazyTensor {
     /// Sum; 0 over nothing. `bool` and narrow integers widen to 64 bits.
     #[track_caller]
@@ -133,6 +198,29 @@ impl LazyTensor {
     #[track_caller]
     pub fn min(&self, axes: impl Into<Axes>) -> LazyTensor {
         reduce(ReduceOp::Min, self, &axes.into(), Location::caller())
+    }
+
+    /// Values along axes combined by an operator of two arguments, as `ufunc.reduce` of NumPy: sums, products and extremes
+    /// as the methods of these names; `logical_and` and its like of truth values. An operator that is declared
+    /// associative and commutative combines in the order of a sum ([`Tree`](crate::Tree)), any other one element after the other, along one
+    /// axis. Over nothing it gives its identity; where it has none, an axis of size 0 is an error, found when sizes are known.
+    ///
+    /// ```
+    /// use tj_ir::{input, Dim, Op};
+    /// use tj_tensor::DType;
+    ///
+    /// let bits = input("bits", DType::U8, [Dim::new("N", ..)?, 8.into()])?;
+    /// assert_eq!(bits.reduce(Op::Xor, 0).dtype(), DType::U8);
+    /// assert_eq!(bits.reduce(Op::Logaddexp, ()).dtype(), DType::F64);
+    /// let wrong = bits.reduce(Op::Sub, ()).check().unwrap_err();
+    /// let text = "sub: it is not associative and commutative, so it reduces one axis, not 2";
+    /// assert_eq!(wrong.cause.to_string(), text);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[track_caller]
+    pub fn reduce(&self, op: impl Into<Reducer>, axes: impl Into<Axes>) -> LazyTensor {
+        let op: Reducer = op.into();
+        or_failed(op.over(self, &axes.into(), Location::caller()))
     }
 
     /// Sum divided by the number of elements; integers and `bool` go to f64; NaN over nothing.
@@ -233,11 +321,18 @@ fn try_reduce(
     arg.check()?;
     let fail = |cause| IrError::new(cause, location);
     let list = resolve(name, arg.rank(), axes).map_err(fail)?;
-    if op.op().dtypes(&[dtype]).is_none() {
-        return Err(fail(Cause::DTypes { op: name, dtypes: vec![dtype] }));
-    }
     let given = dtype;
     let dtype = accumulated(dtype);
+    let by_operator = matches!(op, ReduceOp::By(_));
+    if op.op().dtypes(&[dtype, dtype]).is_none() || by_operator && (dtype.is_complex() || !op.combines(dtype))
+    {
+        return Err(fail(Cause::DTypes { op: name, dtypes: vec![given] }));
+    }
+    if list.len() > 1 && !op.is_reorderable() {
+        let problem =
+            format!("it is not associative and commutative, so it reduces one axis, not {}", list.len());
+        return Err(fail(Cause::Argument { op: name, problem }));
+    }
     let mut tensor = map(Op::Cast(dtype), [arg.into()], location);
     for &axis in list.iter().rev() {
         if op == ReduceOp::Prod && dtype.is_complex() {

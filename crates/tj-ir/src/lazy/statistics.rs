@@ -66,13 +66,13 @@ impl LazyTensor {
     /// Whether any element is not 0; false over nothing.
     #[track_caller]
     pub fn any(&self, axes: impl Into<Axes>) -> LazyTensor {
-        truth("any", ReduceOp::Sum, self, &axes.into(), Location::caller())
+        truth("any", ReduceOp::Or, self, &axes.into(), Location::caller())
     }
 
     /// Whether no element is 0; true over nothing.
     #[track_caller]
     pub fn all(&self, axes: impl Into<Axes>) -> LazyTensor {
-        truth("all", ReduceOp::Prod, self, &axes.into(), Location::caller())
+        truth("all", ReduceOp::And, self, &axes.into(), Location::caller())
     }
 
     /// How many elements are not 0, as an `i64`.

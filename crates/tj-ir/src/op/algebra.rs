@@ -8,7 +8,7 @@ use tj_tensor::{DType, Scalar};
 use super::Op;
 
 /// A value that the algebra of an operator names, in whatever dtype it works.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Named {
     /// 0 or false.
     Zero,
@@ -22,10 +22,30 @@ pub enum Named {
     Greatest,
     /// All bits set.
     AllOnes,
+    /// Any other, converted: -inf is the least of an integer dtype.
+    Number(Scalar),
+}
+
+impl From<f64> for Named {
+    fn from(value: f64) -> Named {
+        Named::Number(Scalar::F64(value))
+    }
+}
+
+impl From<i32> for Named {
+    fn from(value: i32) -> Named {
+        Named::Number(Scalar::I64(value.into()))
+    }
+}
+
+impl From<bool> for Named {
+    fn from(value: bool) -> Named {
+        Named::Number(Scalar::Bool(value))
+    }
 }
 
 /// "If argument `position` equals `value`, the result is `result`, whatever the other arguments are."
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Annihilator {
     /// Which argument.
     pub position: usize,
@@ -38,7 +58,7 @@ pub struct Annihilator {
 }
 
 /// Where an algebraic law holds bit for bit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Domain {
     /// For every value of every dtype.
     Always,
@@ -80,6 +100,7 @@ impl Named {
             Named::Greatest => Scalar::greatest(dtype).expect("extremes are asked of ordered dtypes only"),
             Named::AllOnes if dtype.is_bool() => Scalar::Bool(true),
             Named::AllOnes => Scalar::I64(-1).cast(dtype),
+            Named::Number(value) => value.cast(dtype),
         }
     }
 }
@@ -171,6 +192,8 @@ pub(super) const OR: Algebra = Algebra {
 pub(super) const XOR: Algebra =
     Algebra { commutative: ALWAYS, associative: ALWAYS, identity: Some(Named::Zero), ..NO_ALGEBRA };
 pub(super) const SYMMETRIC: Algebra = Algebra { commutative: ALWAYS, ..NO_ALGEBRA };
+/// Associative but for rounding. What changes nothing would change the sign: of -0 in `logaddexp`, of any number in `hypot`.
+pub(super) const ROUNDED: Algebra = Algebra { commutative: ALWAYS, associative: EXACT, ..NO_ALGEBRA };
 /// `fmax` and `fmin`: NaN is their identity, which no dtype-independent name says, so it is left out.
 pub(super) const NAN_IGNORING: Algebra =
     Algebra { commutative: ALWAYS, associative: ALWAYS, idempotent: true, ..NO_ALGEBRA };

@@ -88,7 +88,8 @@ impl Op {
             | Op::Or
             | Op::Xor
             | Op::Not
-            | Op::RandomBits => None,
+            | Op::RandomBits
+            | Op::User(_) => None,
         }
     }
 }

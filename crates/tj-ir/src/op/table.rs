@@ -2,7 +2,7 @@
 
 use super::DTypeRule::{Bits, Choice, Float, Integer, Number, Predicate, Same};
 use super::algebra::{
-    ADD, AND, Algebra, DIV, MAX, MIN, MUL, NAN_IGNORING, NO_ALGEBRA, OR, SUB, SYMMETRIC, XOR,
+    ADD, AND, Algebra, DIV, MAX, MIN, MUL, NAN_IGNORING, NO_ALGEBRA, OR, ROUNDED, SUB, SYMMETRIC, XOR,
 };
 use tj_tensor::DType;
 
@@ -80,8 +80,8 @@ pub const TABLE: &[OpInfo] = &[
     row(Op::Acosh, "acosh", 1, Float, 26, NO_ALGEBRA),
     row(Op::Atanh, "atanh", 1, Float, 20, NO_ALGEBRA),
     row(Op::Cbrt, "cbrt", 1, Float, 20, NO_ALGEBRA),
-    row(Op::Hypot, "hypot", 2, Float, 14, SYMMETRIC),
-    row(Op::Logaddexp, "logaddexp", 2, Float, 30, SYMMETRIC),
+    row(Op::Hypot, "hypot", 2, Float, 14, ROUNDED),
+    row(Op::Logaddexp, "logaddexp", 2, Float, 30, ROUNDED),
     row(Op::Erfc, "erfc", 1, Float, 30, NO_ALGEBRA),
     row(Op::Gelu, "gelu", 1, Float, 34, NO_ALGEBRA),
     row(Op::Silu, "silu", 1, Float, 18, NO_ALGEBRA),

@@ -114,7 +114,7 @@ impl Long {
         let (tree, extent) = nest.reduce.as_ref()?;
         match tree {
             Tree::Row | Tree::Col => {}
-            Tree::Contract => return None,
+            Tree::Contract | Tree::Chain => return None,
         }
         if extent.known_le(&Dim::from(BLOCK)) == Some(true) {
             return None;

@@ -105,16 +105,18 @@ impl Ctx<'_> {
     fn add_rows(&mut self, sums: &Sums<'_>, strip: Span, (first, last): Span) {
         self.lanes(sums, strip, |ctx, slot| {
             for (term, &buffer) in sums.terms.iter().zip(sums.into) {
-                let identity = ctx.b.constant(term.identity);
-                ctx.b.store(buffer, slot, identity);
+                let start = ctx.b.constant(term.start);
+                ctx.b.store(buffer, slot, start);
             }
         });
-        self.run_loop(LoopKind::Serial, sums.column + 1, first, last, |ctx| {
+        let row = sums.column + 1;
+        let start = self.first(sums.terms, row, first, 1);
+        self.run_loop(LoopKind::Serial, row, first, last, |ctx| {
             ctx.lanes(sums, strip, |ctx, slot| {
                 let values = ctx.term_values(sums.terms);
                 for ((&buffer, value), term) in sums.into.iter().zip(values).zip(sums.terms) {
                     let before = ctx.b.load(buffer, slot);
-                    let after = ctx.b.binary(term.combine, before, value);
+                    let after = ctx.extended(term, before, value, start);
                     ctx.b.store(buffer, slot, after);
                 }
             });

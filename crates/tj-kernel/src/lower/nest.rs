@@ -107,7 +107,7 @@ impl Ctx<'_> {
         self.declare_storage(nest, in_registers, range.is_some());
         let last = match nest.reduce {
             Some((Tree::Row, _)) => None,
-            Some((Tree::Col | Tree::Contract, _)) | None => loops.pop(),
+            Some((Tree::Col | Tree::Contract | Tree::Chain, _)) | None => loops.pop(),
         };
         self.serial_loops(&loops, &mut |ctx| match &last {
             None => ctx.nest_body(nest, in_registers),

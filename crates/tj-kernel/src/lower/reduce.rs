@@ -1,6 +1,6 @@
 //! Reductions as loops, in exactly the order that their trees state.
 
-use tj_ir::expand::combiner;
+use tj_ir::expand::{combiner, expand};
 use tj_ir::expr::{BLOCK, CONTRACT_BLOCK, row_lanes};
 use tj_ir::{Dim, Expr, ExprId, Op, Tree};
 use tj_plan::{QueryId, RootReduce};
@@ -15,9 +15,20 @@ use crate::ir::{BinOp, Buf, CmpOp, LoopKind, Value, Var};
 pub(super) struct Term {
     body: ExprId,
     pub dtype: DType,
-    pub combine: BinOp,
-    pub identity: Scalar,
+    /// The operator that combines.
+    op: Op,
+    /// The same as one primitive, from the identity; `None` if it starts from the first element.
+    primitive: Option<BinOp>,
+    /// What accumulators hold before the first element.
+    pub start: Scalar,
     pub empty: Scalar,
+}
+
+/// The elements of an index below `end`: partial results that start from no identity start there.
+#[derive(Clone, Copy)]
+pub(super) struct First {
+    index: u32,
+    end: Value,
 }
 
 impl Ctx<'_> {
@@ -35,6 +46,7 @@ impl Ctx<'_> {
             Tree::Row => self.row(nest, &terms, &results, index, n, &extent),
             Tree::Col => self.col(&terms, &results, index, n, &extent, &self.plan.query(queries[0]).shape),
             Tree::Contract => self.contract(&terms, &results, index, n, &extent),
+            Tree::Chain => self.whole_chain(&terms, &results, index, n),
         }
         results.into_iter().map(|var| self.b.get(var)).collect()
     }
@@ -46,9 +58,10 @@ impl Ctx<'_> {
     pub(super) fn terms(&self, queries: &[QueryId]) -> Vec<Term> {
         let term = |&id: &QueryId| {
             let (root, dtype) = (self.root(id), self.plan.query(id).dtype);
-            let identity = root.op.identity(dtype);
-            let empty = root.op.empty(dtype).unwrap_or(identity);
-            Term { body: root.body, dtype, combine: combiner(root.op, dtype), identity, empty }
+            let empty = root.op.empty_or_any(dtype);
+            let start = root.op.start(dtype).unwrap_or(empty);
+            let primitive = combiner(root.op, dtype);
+            Term { body: root.body, dtype, op: root.op.op(), primitive, start, empty }
         };
         queries.iter().map(term).collect()
     }
@@ -64,17 +77,48 @@ impl Ctx<'_> {
 
     /// Extends each accumulator by its term at every `index` in `lo..hi`, in order.
     fn chain(&mut self, terms: &[Term], into: &[Var], index: u32, lo: Value, hi: Value) {
-        self.run_loop(LoopKind::Serial, index, lo, hi, |ctx| ctx.extend(terms, into));
+        let first = self.first(terms, index, lo, 1);
+        self.run_loop(LoopKind::Serial, index, lo, hi, |ctx| ctx.extend(terms, into, first));
+    }
+
+    /// The first `count` elements of `index` from `lo` on, if a term starts from them.
+    pub(super) fn first(&mut self, terms: &[Term], index: u32, lo: Value, count: i64) -> Option<First> {
+        terms.iter().any(|term| term.primitive.is_none()).then(|| {
+            let count = self.b.int(count);
+            First { index, end: self.b.binary(BinOp::Add, lo, count) }
+        })
     }
 
     /// Extends each accumulator by its term at the current loops.
-    fn extend(&mut self, terms: &[Term], into: &[Var]) {
+    fn extend(&mut self, terms: &[Term], into: &[Var], first: Option<First>) {
         let values = self.term_values(terms);
         for ((term, value), &var) in terms.iter().zip(values).zip(into) {
             let before = self.b.get(var);
-            let after = self.b.binary(term.combine, before, value);
+            let after = self.extended(term, before, value, first);
             self.b.set(var, after);
         }
+    }
+
+    /// A partial result with one more value. One that starts from no identity is its first value.
+    pub(super) fn extended(
+        &mut self,
+        term: &Term,
+        before: Value,
+        value: Value,
+        first: Option<First>,
+    ) -> Value {
+        let both = self.combined(term, before, value);
+        match first {
+            Some(First { index, end }) if term.primitive.is_none() => {
+                let is_first = self.b.compare(CmpOp::Lt, self.index[&index], end);
+                self.b.select(is_first, value, both)
+            }
+            Some(_) | None => both,
+        }
+    }
+
+    fn combined(&mut self, term: &Term, a: Value, b: Value) -> Value {
+        expand(&mut self.b, term.op, &[a, b])
     }
 
     /// What each term adds at the current loops.
@@ -85,10 +129,10 @@ impl Ctx<'_> {
 
     fn accumulators(&mut self, terms: &[Term], lanes: Option<u32>) -> Vec<Var> {
         let declare = |term: &Term| {
-            let identity = self.b.constant(term.identity);
+            let start = self.b.constant(term.start);
             match lanes {
-                Some(lanes) => self.b.declare_lanes(lanes, identity),
-                None => self.b.declare(identity),
+                Some(lanes) => self.b.declare_lanes(lanes, start),
+                None => self.b.declare(start),
             }
         };
         terms.iter().map(declare).collect()
@@ -98,18 +142,7 @@ impl Ctx<'_> {
     /// in the loop in lanes, also for a short row, which is then reduced from where they were stored.
     fn row(&mut self, nest: &Nest, terms: &[Term], results: &[Var], index: u32, n: Value, extent: &Dim) {
         let lanes = row_lanes(terms[0].dtype);
-        let short = |ctx: &mut Self| {
-            let zero = ctx.b.int(0);
-            let empty = ctx.b.compare(CmpOp::Le, n, zero);
-            let accumulators = ctx.accumulators(terms, None);
-            ctx.chain(terms, &accumulators, index, zero, n);
-            for ((term, &var), &result) in terms.iter().zip(&accumulators).zip(results) {
-                let total = ctx.b.get(var);
-                let nothing = ctx.b.constant(term.empty);
-                let total = ctx.b.select(empty, nothing, total);
-                ctx.b.set(result, total);
-            }
-        };
+        let short = |ctx: &mut Self| ctx.whole_chain(terms, results, index, n);
         if Dim::from(lanes).known_le(extent) == Some(true) {
             return self.in_blocks(terms, results, n, extent, None, |ctx, lo, hi| {
                 ctx.row_block(Some(nest), terms, index, lo, hi)
@@ -129,7 +162,7 @@ impl Ctx<'_> {
             let accumulators = ctx.in_lanes(Some(nest), terms, index, lo, hi);
             // A short row is one block.
             ctx.if_else(is_short, short, |ctx| {
-                let values = ctx.folded(terms, &accumulators);
+                let values = ctx.folded(terms, &accumulators, lo, hi);
                 results.iter().zip(values).for_each(|(&result, value)| ctx.b.set(result, value));
             });
             results.iter().map(|&result| ctx.b.get(result)).collect()
@@ -146,7 +179,21 @@ impl Ctx<'_> {
         hi: Value,
     ) -> Vec<Value> {
         let accumulators = self.in_lanes(nest, terms, index, lo, hi);
-        self.folded(terms, &accumulators)
+        self.folded(terms, &accumulators, lo, hi)
+    }
+
+    /// All elements one after the other.
+    fn whole_chain(&mut self, terms: &[Term], results: &[Var], index: u32, n: Value) {
+        let zero = self.b.int(0);
+        let empty = self.b.compare(CmpOp::Le, n, zero);
+        let accumulators = self.accumulators(terms, None);
+        self.chain(terms, &accumulators, index, zero, n);
+        for ((term, &var), &result) in terms.iter().zip(&accumulators).zip(results) {
+            let total = self.b.get(var);
+            let nothing = self.b.constant(term.empty);
+            let total = self.b.select(empty, nothing, total);
+            self.b.set(result, total);
+        }
     }
 
     fn in_lanes(
@@ -159,18 +206,40 @@ impl Ctx<'_> {
     ) -> Vec<Var> {
         let lanes = row_lanes(terms[0].dtype) as u32;
         let accumulators = self.accumulators(terms, Some(lanes));
+        let first = self.first(terms, index, lo, i64::from(lanes));
         self.run_loop(LoopKind::Lanes(lanes), index, lo, hi, |ctx| {
             if let Some(nest) = nest {
                 ctx.maps(nest, &nest.maps(ctx.plan), false);
             }
-            ctx.extend(terms, &accumulators);
+            ctx.extend(terms, &accumulators, first);
             ctx.here.clear();
         });
         accumulators
     }
 
-    fn folded(&mut self, terms: &[Term], accumulators: &[Var]) -> Vec<Value> {
-        accumulators.iter().zip(terms).map(|(&var, term)| self.b.fold(var, term.combine)).collect()
+    /// Lanes of the elements `lo..hi`, folded by halves.
+    fn folded(&mut self, terms: &[Term], accumulators: &[Var], lo: Value, hi: Value) -> Vec<Value> {
+        let fold = |(&var, term): (&Var, &Term)| match term.primitive {
+            Some(op) => self.b.fold(var, op),
+            None => self.fold_lanes(term, var, lo, hi),
+        };
+        accumulators.iter().zip(terms).map(fold).collect()
+    }
+
+    /// Lanes folded in memory, where those without an element can be left out.
+    fn fold_lanes(&mut self, term: &Term, lanes: Var, lo: Value, hi: Value) -> Value {
+        let count = row_lanes(term.dtype);
+        let buffer = self.scratch("lanes".to_string(), term.dtype, Dim::from(count));
+        let (zero, width) = (self.b.int(0), self.b.int(count));
+        let lane = self.b.open_loop();
+        let value = self.b.get(lanes);
+        self.b.store(buffer, lane, value);
+        self.b.close_loop(LoopKind::Lanes(count as u32), lane, zero, width);
+        let elements = self.b.binary(BinOp::Sub, hi, lo);
+        let start = self.b.constant(term.start);
+        let result = self.b.declare(start);
+        self.fold_several(std::slice::from_ref(term), &[result], &[buffer], width, elements, None);
+        self.b.get(result)
     }
 
     /// One block of columns: in order.
@@ -258,15 +327,17 @@ impl Ctx<'_> {
         let blocks = self.size(count);
         let one = self.b.int(1);
         let many = self.b.compare(CmpOp::Gt, blocks, one);
-        self.if_else(many, |ctx| ctx.fold_several(terms, results, partial, blocks, column), |_| {});
+        self.if_else(many, |ctx| ctx.fold_several(terms, results, partial, blocks, blocks, column), |_| {});
     }
 
+    /// Folds `blocks` partial results by halves; only the first `present` of them are there.
     fn fold_several(
         &mut self,
         terms: &[Term],
         results: &[Var],
         partial: &[Buf],
         blocks: Value,
+        present: Value,
         column: Option<(u32, &Dim)>,
     ) {
         let zero = self.b.int(0);
@@ -282,7 +353,8 @@ impl Ctx<'_> {
         // More than one block is left, so the clamps change nothing; they state the bounds.
         let sum = self.b.binary(BinOp::Add, m, one);
         let kept = self.b.binary(BinOp::FloorDiv, sum, two);
-        let pairs = self.b.binary(BinOp::Sub, m, kept);
+        let there = if present == blocks { m } else { self.b.binary(BinOp::Min, m, present) };
+        let pairs = self.b.binary(BinOp::Sub, there, kept);
         let last = self.b.binary(BinOp::Sub, blocks, one);
         let l = self.b.open_loop();
         for (term, &buffer) in terms.iter().zip(partial) {
@@ -294,7 +366,7 @@ impl Ctx<'_> {
             let other = self.b.binary(BinOp::Add, l, kept);
             let (near, far) = (slot(self, l), slot(self, other));
             let (a, b) = (self.b.load(buffer, near), self.b.load(buffer, far));
-            let both = self.b.binary(term.combine, a, b);
+            let both = self.combined(term, a, b);
             self.b.store(buffer, near, both);
         }
         self.b.close_loop(LoopKind::Serial, l, zero, pairs);
@@ -324,7 +396,7 @@ impl Ctx<'_> {
             });
             let block = self.b.get(sum);
             let before = self.b.get(result);
-            let total = self.b.binary(term.combine, before, block);
+            let total = self.combined(term, before, block);
             self.b.set(result, total);
         }
         self.b.close_loop(LoopKind::Serial, k, zero, blocks);
@@ -348,7 +420,7 @@ impl Ctx<'_> {
             }
             None => {
                 let value = self.value(term.body);
-                self.b.binary(term.combine, sum, value)
+                self.combined(term, sum, value)
             }
         }
     }

@@ -29,6 +29,9 @@ fn scatters_in_order() {
         (Combine::Reduce(ReduceOp::Prod), [30, 80, 3, 4, 2500, 7200]),
         (Combine::Reduce(ReduceOp::Max), [30, 40, 3, 4, 50, 60]),
         (Combine::Reduce(ReduceOp::Min), [1, 2, 3, 4, 5, 6]),
+        (Combine::Reduce(ReduceOp::And), [0, 0, 3, 4, 0, 4]),
+        (Combine::Reduce(ReduceOp::Or), [31, 42, 3, 4, 63, 62]),
+        (Combine::Reduce(ReduceOp::Xor), [31, 42, 3, 4, 61, 46]),
     ] {
         let found = call(Function::Scatter { combine }, &[&x, &at, &updates], DType::I32, &[3, 2]);
         assert_eq!(found.elements::<i32>(), expected, "{combine:?}");

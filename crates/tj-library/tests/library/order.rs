@@ -77,6 +77,7 @@ fn step<T: Item>(op: ReduceOp, a: T, b: T) -> f64 {
         }
         ReduceOp::Max => a.max(b),
         ReduceOp::Min => a.min(b),
+        ReduceOp::And | ReduceOp::Or | ReduceOp::Xor | ReduceOp::By(_) => panic!("{op:?} is not of numbers"),
     }
 }
 

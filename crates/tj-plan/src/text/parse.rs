@@ -8,8 +8,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use tj_ir::dim::{Dim, Symbol};
 use tj_ir::expr::{Source, Sources};
+use tj_ir::op::{Annihilator, Body, Domain, Laws, Named, Step};
 use tj_ir::text::{Cursor, ParseError, Parsed};
-use tj_ir::{Condition, Expr, ExprId, Function, Guard, InputDecl, Op, ReduceOp, Shape, Tree};
+use tj_ir::{Condition, Expr, ExprId, Function, Guard, InputDecl, Op, ReduceOp, Shape, Tree, UserOp};
 use tj_tensor::DType;
 
 use super::number_after;
@@ -87,6 +88,8 @@ struct Parser<'a> {
     sources: FxHashMap<String, Source>,
     /// Named parts of the query being read.
     parts: Vec<ExprId>,
+    /// Operators that users defined, by what they are called.
+    operators: FxHashMap<&'a str, Op>,
 }
 
 impl<'a> Parser<'a> {
@@ -99,6 +102,7 @@ impl<'a> Parser<'a> {
             inputs: FxHashSet::default(),
             sources: FxHashMap::default(),
             parts: Vec::new(),
+            operators: FxHashMap::default(),
         }
     }
 
@@ -110,6 +114,7 @@ impl<'a> Parser<'a> {
                 "size" => self.symbol()?,
                 "input" => self.input()?,
                 "number" => self.constant()?,
+                "operator" => self.operator()?,
                 "guard" => self.guard()?,
                 "produces" => return self.produces(),
                 word => match number_after(word, "q") {
@@ -117,7 +122,7 @@ impl<'a> Parser<'a> {
                     None => {
                         return Err(self
                             .text
-                            .error_at(at, "size, input, number, guard, produces or a query"));
+                            .error_at(at, "size, input, number, operator, guard, produces or a query"));
                     }
                 },
             }
@@ -203,6 +208,93 @@ impl<'a> Parser<'a> {
         }
         self.plan.numbers.push(value);
         Ok(())
+    }
+
+    /// `op0_f(f64, f64) commutative { x2 = add(x0, x1) x2 }`
+    fn operator(&mut self) -> Parsed<()> {
+        let at = self.text.place();
+        let called = self.text.bare_word();
+        let prefix = format!("op{}_", self.operators.len());
+        let name = called.strip_prefix(&prefix).filter(|name| tj_ir::text::is_bare(name));
+        let name = name.ok_or_else(|| self.text.error_at(at, &format!("{prefix} and a name")))?.to_string();
+        let mut args = SmallVec::new();
+        self.text.expect("(")?;
+        loop {
+            args.push(self.text.dtype()?);
+            if !self.text.eat(",") {
+                break;
+            }
+        }
+        self.text.expect(")")?;
+        let laws = self.laws()?;
+        let (mut steps, mut next) = (Vec::new(), args.len() as u32);
+        let value = |word: &str, next: u32| number_after::<u32>(word, "x").filter(|&x| x < next);
+        let output = loop {
+            let place = self.text.place();
+            let number = self.text.word("a value", |word| number_after::<u32>(word, "x"))?;
+            if !self.text.eat("=") {
+                break number;
+            }
+            if number != next {
+                return Err(self.text.error_at(place, &format!("x{next}")));
+            }
+            let place = self.text.place();
+            let word = self.text.bare_word();
+            let op = if word == "cast" && self.text.eat("<") {
+                let to = self.text.dtype()?;
+                self.text.expect(">")?;
+                Some(Op::Cast(to))
+            } else {
+                Op::by_name(word).filter(|_| self.text.peek() == Some('('))
+            };
+            steps.push(match op {
+                Some(op) => {
+                    let mut args = SmallVec::new();
+                    self.text.expect("(")?;
+                    for n in 0..op.info().arity {
+                        if n > 0 {
+                            self.text.expect(",")?;
+                        }
+                        args.push(self.text.word("a value before it", |word| value(word, next))?);
+                    }
+                    self.text.expect(")")?;
+                    Step::Apply(op, args)
+                }
+                None => {
+                    self.text.back_to(place);
+                    Step::Const(self.text.scalar("an operator or a constant")?)
+                }
+            });
+            next += 1;
+        };
+        self.text.expect("}")?;
+        let user = UserOp::new(Body { name, args, steps, output, laws });
+        let user = user.ok_or_else(|| self.text.error_at(at, "a body whose steps fit each other"))?;
+        self.operators.insert(called, Op::User(user));
+        Ok(())
+    }
+
+    /// What is declared of an operator, up to its body.
+    fn laws(&mut self) -> Parsed<Laws> {
+        let mut laws = Laws::default();
+        while !self.text.eat("{") {
+            let at = self.text.place();
+            match self.text.bare_word() {
+                "commutative" => laws.commutative = true,
+                "associative" => laws.associative = true,
+                "idempotent" => laws.idempotent = true,
+                "identity" => laws.identity = Some(Named::Number(self.text.scalar("a constant")?)),
+                "annihilator" => {
+                    let position = self.text.number("the position of an argument")?;
+                    let [value, result] =
+                        [self.text.scalar("a constant")?, self.text.scalar("a constant")?].map(Named::Number);
+                    laws.annihilators.push(Annihilator { position, value, result, holds: Domain::Exact });
+                }
+                "over" => laws.distributes_over.push(self.text.word("an operator", Op::by_name)?),
+                _ => return Err(self.text.error_at(at, "a law, or `{`")),
+            }
+        }
+        Ok(laws)
     }
 
     fn guard(&mut self) -> Parsed<()> {
@@ -297,7 +389,8 @@ impl<'a> Parser<'a> {
             let [dim] = dims.as_slice() else { return Err(self.text.error_at(place, "one size")) };
             return Ok(self.plan.arena.intern(Expr::Size(dim.clone()), DType::I64));
         }
-        if let Some(op) = ReduceOp::ALL.into_iter().find(|op| op.name() == word).filter(|_| next == Some('<'))
+        if next == Some('<')
+            && let Some(op) = ReduceOp::by_name(word).or_else(|| ReduceOp::of(*self.operators.get(word)?))
         {
             return self.reduce(op, depth);
         }
@@ -311,7 +404,7 @@ impl<'a> Parser<'a> {
                 self.text.expect(">")?;
                 Some(Op::Cast(to))
             }
-            (_, Some('(')) => Op::by_name(word),
+            (_, Some('(')) => Op::by_name(word).or_else(|| self.operators.get(word).copied()),
             _ => None,
         };
         if let Some(op) = op {
@@ -401,9 +494,9 @@ impl<'a> Parser<'a> {
 
     fn reduce(&mut self, op: ReduceOp, depth: usize) -> Parsed<ExprId> {
         self.text.expect("<")?;
-        let tree = self
-            .text
-            .word("row, col or contract", |word| Tree::ALL.into_iter().find(|tree| tree.name() == word))?;
+        let tree = self.text.word("row, col, contract or chain", |word| {
+            Tree::ALL.into_iter().find(|tree| tree.name() == word)
+        })?;
         self.text.expect(">")?;
         self.text.expect("(")?;
         let index = self.text.word("an index", |word| number_after(word, "i"))?;

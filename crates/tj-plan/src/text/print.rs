@@ -5,8 +5,9 @@ use std::fmt::{self, Display, Formatter};
 use rustc_hash::FxHashMap;
 use tj_ir::dim::{Dim, MAX_SIZE};
 use tj_ir::expr::Source;
+use tj_ir::op::Step;
 use tj_ir::text::{Quoted, is_bare};
-use tj_ir::{Expr, ExprArena, ExprId, Guard, Op, Symbol};
+use tj_ir::{Expr, ExprArena, ExprId, Guard, Op, ReduceOp, Symbol, UserOp};
 
 use super::{MAX_INLINE, MAX_NEST, is_bare_input};
 use crate::fuse::Fused;
@@ -25,8 +26,12 @@ impl Display for Plan {
         for (n, value) in self.numbers.iter().enumerate() {
             writeln!(f, "number n{n}: {} = {value}", value.dtype())?;
         }
+        let operators = operators(self);
+        for (n, user) in operators.iter().enumerate() {
+            write_operator(f, n, *user)?;
+        }
         for id in self.query_ids() {
-            Body::new(self, &names, id).write(f)?;
+            Body::new(self, &names, &operators, id).write(f)?;
         }
         for guard in &self.guards {
             write_guard(f, guard)?;
@@ -101,10 +106,78 @@ fn write_guard(f: &mut Formatter<'_>, guard: &Guard) -> fmt::Result {
     if plain { writeln!(f, "{reason}") } else { writeln!(f, "{}", Quoted(reason)) }
 }
 
+/// Operators that users defined, in the order in which they appear.
+fn operators(plan: &Plan) -> Vec<UserOp> {
+    let mut found: Vec<UserOp> = Vec::new();
+    for query in &plan.queries {
+        for node in walk(&plan.arena, query.body).0 {
+            let op = match plan.arena.node(node) {
+                Expr::Map { op, .. } | Expr::Reduce { op: ReduceOp::By(op), .. } => *op,
+                Expr::Reduce { .. }
+                | Expr::Const(_)
+                | Expr::Number(_)
+                | Expr::Size(_)
+                | Expr::Read { .. }
+                | Expr::Call { .. } => continue,
+            };
+            if let Op::User(user) = op
+                && !found.contains(&user)
+            {
+                found.push(user);
+            }
+        }
+    }
+    found
+}
+
+/// The definition of an operator: its laws, and a line for each step. `op0_` makes its name one that no other has.
+fn write_operator(f: &mut Formatter<'_>, n: usize, user: UserOp) -> fmt::Result {
+    let body = user.body();
+    let args: Vec<&str> = body.args.iter().map(|dtype| dtype.name()).collect();
+    write!(f, "operator op{n}_{}({})", body.name, args.join(", "))?;
+    let laws = &body.laws;
+    let said = [
+        ("commutative", laws.commutative),
+        ("associative", laws.associative),
+        ("idempotent", laws.idempotent),
+    ];
+    for (word, _) in said.iter().filter(|(_, said)| *said) {
+        write!(f, " {word}")?;
+    }
+    if let Some(e) = laws.identity {
+        write!(f, " identity {}", e.scalar(body.args[0]))?;
+    }
+    for law in &laws.annihilators {
+        let (value, result) = (law.value.scalar(body.args[0]), law.result.scalar(user.result()));
+        write!(f, " annihilator {} {value} {result}", law.position)?;
+    }
+    for over in &laws.distributes_over {
+        write!(f, " over {}", over.name())?;
+    }
+    f.write_str(" {\n")?;
+    for (k, step) in body.steps.iter().enumerate() {
+        write!(f, "  x{} = ", body.args.len() + k)?;
+        match step {
+            Step::Const(c) => c.fmt(f)?,
+            Step::Apply(op, args) => {
+                f.write_str(op.name())?;
+                if let Op::Cast(to) = op {
+                    write!(f, "<{to}>")?;
+                }
+                let args: Vec<String> = args.iter().map(|arg| format!("x{arg}")).collect();
+                write!(f, "({})", args.join(", "))?;
+            }
+        }
+        f.write_str("\n")?;
+    }
+    writeln!(f, "  x{}\n}}", body.output)
+}
+
 /// The expression of one query and which of its parts have names.
 struct Body<'p> {
     plan: &'p Plan,
     names: &'p [String],
+    operators: &'p [UserOp],
     id: QueryId,
     /// Parts with a line of their own, in order.
     parts: Vec<ExprId>,
@@ -112,7 +185,7 @@ struct Body<'p> {
 }
 
 impl<'p> Body<'p> {
-    fn new(plan: &'p Plan, names: &'p [String], id: QueryId) -> Body<'p> {
+    fn new(plan: &'p Plan, names: &'p [String], operators: &'p [UserOp], id: QueryId) -> Body<'p> {
         let root = plan.query(id).body;
         let (order, uses) = walk(&plan.arena, root);
         let mut parts = Vec::new();
@@ -135,7 +208,7 @@ impl<'p> Body<'p> {
             }
             inline.insert(node, (depth, nodes));
         }
-        Body { plan, names, id, parts, part_of }
+        Body { plan, names, operators, id, parts, part_of }
     }
 
     fn write(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -163,6 +236,15 @@ impl<'p> Body<'p> {
         f.write_str("\n}\n")
     }
 
+    fn operator(&self, f: &mut Formatter<'_>, op: Op) -> fmt::Result {
+        if let Op::User(user) = op
+            && let Some(n) = self.operators.iter().position(|known| *known == user)
+        {
+            write!(f, "op{n}_")?;
+        }
+        f.write_str(op.name())
+    }
+
     /// A part by name, anything else written out.
     fn operand(&self, f: &mut Formatter<'_>, id: ExprId) -> fmt::Result {
         match self.part_of.get(&id) {
@@ -182,7 +264,7 @@ impl<'p> Body<'p> {
                 List(at).fmt(f)
             }
             Expr::Map { op, args } => {
-                f.write_str(op.name())?;
+                self.operator(f, *op)?;
                 if let Op::Cast(to) = op {
                     write!(f, "<{to}>")?;
                 }
@@ -202,7 +284,12 @@ impl<'p> Body<'p> {
                 write!(f, " output {output}")
             }
             Expr::Reduce { op, tree, index, extent, body } => {
-                write!(f, "{}<{}>({index} < {extent}: ", op.name(), tree.name())?;
+                if let ReduceOp::By(by) = op {
+                    self.operator(f, *by)?;
+                } else {
+                    f.write_str(op.name())?;
+                }
+                write!(f, "<{}>({index} < {extent}: ", tree.name())?;
                 self.operand(f, *body)?;
                 f.write_str(")")
             }

@@ -21,6 +21,34 @@ fn check(text: &str, expected: Expect) {
 }
 
 #[test]
+fn operators_of_users() {
+    check(
+        "input x: f32[4]
+         operator op0_f(f32) { x0 }
+         operator op1_f(f32, f32) commutative associative identity 0.0f32 annihilator 0 inf_f32 1.0f32 over maximum
+           { x2 = 2.5f32 x3 = mul(x0, x2) x4 = cast<f64>(x3) x5 = cast<f32>(x4) x6 = add(x5, x1) x6 }
+         q0 t: f32[4] = op1_f(x[i0], op0_f(x[i0])) q1 s: f32[] = op1_f<row>(i0 < 4: x[i0]) produces q0, q1",
+        expect![[r#"
+            input x: f32[4]
+            operator op0_f(f32) {
+              x0
+            }
+            operator op1_f(f32, f32) commutative associative identity 0.0f32 annihilator 0 inf_f32 1.0f32 over maximum {
+              x2 = 2.5f32
+              x3 = mul(x0, x2)
+              x4 = cast<f64>(x3)
+              x5 = cast<f32>(x4)
+              x6 = add(x5, x1)
+              x6
+            }
+            q0 t: f32[4] = op1_f(x[i0], op0_f(x[i0]))
+            q1 s: f32[] = op1_f<row>(i0 < 4: x[i0])
+            produces q0, q1
+        "#]],
+    );
+}
+
+#[test]
 fn every_construct() {
     check(
         r#"
@@ -171,7 +199,10 @@ fn errors_say_where_and_what() {
     let check = |text: &str, expected: &str| {
         assert_eq!(parse(text).unwrap_err().to_string(), expected, "{text}");
     };
-    check("", "line 1, column 1: expected size, input, number, guard, produces or a query, found the end");
+    check(
+        "",
+        "line 1, column 1: expected size, input, number, operator, guard, produces or a query, found the end",
+    );
     check("produces y", "line 1, column 10: expected an input or an earlier query, found `y`");
     check("produces\nx", "line 2, column 1: expected the end of the text, found `x`");
     check(
@@ -227,7 +258,7 @@ fn errors_say_where_and_what() {
     );
     check(
         &body("= sum<tree>(i0 < 3: x[i0])"),
-        "line 2, column 20: expected row, col or contract, found `tree>(i0 < 3: x[i0])`",
+        "line 2, column 20: expected row, col, contract or chain, found `tree>(i0 < 3: x[i0])`",
     );
     check(&body("= sum<row>(3: x[i0])"), "line 2, column 25: expected an index, found `3: x[i0])`");
     check(&body("= sum<row>(i0 < : x[i0])"), "line 2, column 30: expected one size, found `: x[i0])`");

@@ -205,9 +205,9 @@ impl<'p> Ctx<'p, '_> {
             return self.say(id, Rule::Type, format!("{} is not defined on {dtypes:?}", op.name()));
         };
         self.expect(id, node, result);
-        // A cast works in what it has; the condition of a choice is `bool`, as the table has said already.
+        // A cast works in what it has, and a user's operator on the dtypes it was defined for; the condition of a choice is `bool`, as the table has said already.
         let choice = usize::from(op == Op::Where);
-        let combined = if let Op::Cast(_) = op { &[] } else { &dtypes[choice..] };
+        let combined = if let Op::Cast(_) | Op::User(_) = op { &[] } else { &dtypes[choice..] };
         if combined.iter().any(|&dtype| dtype != work) {
             self.say(id, Rule::Type, format!("{} on {dtypes:?} works in {work}", op.name()));
         }

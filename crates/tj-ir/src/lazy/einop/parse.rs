@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! statement  := NAME [ "[" [index {"," index}] "]" ] assign or
-//! assign     := "=" | "+=" | "*=" | "min=" | "max=" | "|=" | "&=" | "or=" | "and="
+//! assign     := "=" | "+=" | "*=" | "|=" | "&=" | "^=" | "or=" | "and=" | NAME "="
 //! or         := and {"or" and}            and     := not {"and" not}            not   := "not" not | compare
 //! compare    := bits [("<" | "<=" | ">" | ">=" | "==" | "!=") bits]
 //! bits       := xor {"|" xor}             xor     := band {"^" band}            band  := sum {"&" sum}
@@ -60,8 +60,8 @@ pub(super) enum Assign {
     Plain,
     /// By a reduction.
     Reduce(ReduceOp),
-    /// By `or` (a sum) or `and` (a product) of truth values; `true` converts any value to one.
-    Logic(ReduceOp, bool),
+    /// By a reduction of truth values.
+    Truth(ReduceOp),
 }
 
 /// A statement.
@@ -151,32 +151,37 @@ impl Parser<'_> {
     }
 
     fn assign(&mut self) -> Result<Assign, Cause> {
-        let words = [("min", ReduceOp::Min), ("max", ReduceOp::Max)];
-        for (word, op) in words {
+        for (word, op) in [("or", ReduceOp::Or), ("and", ReduceOp::And)] {
             if self.eat(word) {
                 self.need("=")?;
-                return Ok(Assign::Reduce(op));
-            }
-        }
-        for (word, op) in [("or", ReduceOp::Sum), ("and", ReduceOp::Prod)] {
-            if self.eat(word) {
-                self.need("=")?;
-                return Ok(Assign::Logic(op, true));
+                return Ok(Assign::Truth(op));
             }
         }
         let symbols = [
             ("=", Assign::Plain),
             ("+=", Assign::Reduce(ReduceOp::Sum)),
             ("*=", Assign::Reduce(ReduceOp::Prod)),
-            ("|=", Assign::Logic(ReduceOp::Sum, false)),
-            ("&=", Assign::Logic(ReduceOp::Prod, false)),
+            ("|=", Assign::Reduce(ReduceOp::Or)),
+            ("&=", Assign::Reduce(ReduceOp::And)),
+            ("^=", Assign::Reduce(ReduceOp::Xor)),
         ];
         for (symbol, assign) in symbols {
             if self.eat(symbol) {
                 return Ok(assign);
             }
         }
-        Err(self.expected("an assignment such as \"=\", \"+=\" or \"max=\""))
+        let (at, after) = (self.at(), self.tokens.get(self.next + 1).map(|(token, _)| token));
+        let name = match (self.peek(), after) {
+            (Token::Name(name), Some(Token::Symbol("="))) => name.clone(),
+            _ => return Err(self.expected("an assignment such as \"=\", \"+=\" or \"max=\"")),
+        };
+        self.next += 2;
+        if let Some(op) = Op::by_name(&name).and_then(ReduceOp::of_truths) {
+            return Ok(Assign::Truth(op));
+        }
+        let op = ReduceOp::by_name(&name)
+            .ok_or_else(|| wrong(self.text, at, format!("there is no operator {name} of two arguments")))?;
+        Ok(Assign::Reduce(op))
     }
 
     /// What is between `[` and `]`; the first of them is passed.

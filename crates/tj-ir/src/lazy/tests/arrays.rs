@@ -175,7 +175,7 @@ fn mistakes_in_assignments() {
         ),
         (
             of("C[i] |= A[i,j] * B[i]"),
-            "einop: |= combines bool, not f64: compare first\n  C[i] |= A[i,j] * B[i]\n       ^",
+            "einop: |= combines bool and integers, not f64: compare first\n  C[i] |= A[i,j] * B[i]\n       ^",
         ),
         (
             of("C[i] += A[i,7] * B[i]"),
