@@ -130,7 +130,15 @@ fn taken_shape(x: &LazyTensor, indices: &LazyTensor, axis: usize) -> Shape {
     before.iter().chain(indices.shape()).chain(after).cloned().collect()
 }
 
-fn take(x: &LazyTensor, indices: &LazyTensor, axis: i64, location: Place) -> Made {
+/// Positions along an axis of this size, counted from its start; one outside is an error of the call.
+pub(super) fn located(op: &'static str, at: &LazyTensor, size: &Dim, location: Place) -> Made {
+    let flat = merge_axes(&positions(op, at, location)?, 0, at.rank(), location);
+    let all = super::positions::positions(size, location);
+    let found = call_one(op, Function::TakeAlong, vec![all, flat], &[], location)?;
+    Ok(as_shape(&found, at.0.shape.clone(), location))
+}
+
+pub(super) fn take(x: &LazyTensor, indices: &LazyTensor, axis: i64, location: Place) -> Made {
     let op = "take";
     if x.dtype().is_complex() {
         return by_parts(x, location, |part| take(part, indices, axis, location));
@@ -193,7 +201,7 @@ fn check_combine(op: &'static str, x: &LazyTensor, combine: Combine, location: P
     }
 }
 
-fn scatter(
+pub(super) fn scatter(
     x: &LazyTensor,
     indices: &LazyTensor,
     updates: &LazyTensor,
