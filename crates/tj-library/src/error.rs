@@ -34,6 +34,16 @@ pub enum LibraryError {
         /// Extent of the axis.
         size: usize,
     },
+    /// A position of an array that indexes one of several axes.
+    #[error("index: index {position} is out of range for axis {axis} of size {size}")]
+    AxisPosition {
+        /// Which axis.
+        axis: u8,
+        /// The position as it was given.
+        position: i64,
+        /// Extent of the axis.
+        size: i64,
+    },
     /// A matrix without an inverse.
     #[error("{function}: the matrix of row {row} is singular")]
     Singular {

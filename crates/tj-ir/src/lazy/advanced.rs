@@ -1,8 +1,8 @@
 //! Indexing with arrays of positions, which are data.
 //!
 //! **Idea.** Slices, numbers and new axes are index maps as ever. The axes that arrays index are then put first and made one,
-//! of which one `take` reads the positions that all arrays together say. Each array is first read through the
-//! numbers of its own axis, which counts negative positions from the end and refuses those outside.
+//! of which one `take` reads the positions that all arrays together say. Each array is first located in its own axis, which
+//! counts negative positions from the end and refuses those outside.
 //! **Cost.** One pass over the positions for each array, and one read of an element or slice for each of them.
 
 use std::panic::Location;
@@ -23,13 +23,13 @@ impl LazyTensor {
         // Where an array stands is a whole slice first.
         let whole = |part: &At| match part {
             At::Array(_) => super::at(None, None, 1),
-            other => other.clone(),
+            At::Index(_) | At::Slice { .. } | At::NewAxis | At::Ellipsis => part.clone(),
         };
         let basic: Vec<At> = parts.iter().map(whole).collect();
         let selection = self.select(op, &basic, location)?;
         let source = self.try_index(&basic, location)?;
         let used = parts.iter().filter(|p| !matches!(p, At::NewAxis | At::Ellipsis)).count();
-        let (mut own, mut arrays): (Vec<usize>, Vec<&LazyTensor>) = (Vec::new(), Vec::new());
+        let (mut own, mut arrays): (Vec<usize>, Vec<(usize, &LazyTensor)>) = (Vec::new(), Vec::new());
         // An axis of the tensor for each part; numbers beside arrays count as arrays of rank 0.
         let (mut axis, mut before, mut first) = (0, 0, None);
         let mut places = Vec::new();
@@ -49,7 +49,7 @@ impl LazyTensor {
                     places.push(k);
                     if let (At::Array(array), Some(along)) = (part, selection.runs[axis].along) {
                         own.push(along);
-                        arrays.push(array);
+                        arrays.push((axis, array));
                     }
                     axis += 1;
                 }
@@ -59,14 +59,14 @@ impl LazyTensor {
         let front = if neighbours { first.unwrap_or(0) } else { 0 };
 
         let (mut shape, mut guards) = (Shape::new(), Vec::new());
-        for array in &arrays {
+        for (_, array) in &arrays {
             array.check().map_err(fail)?;
             shape = broadcast(op, &shape, array.shape(), &mut guards, location)?;
         }
         let mut at: Option<LazyTensor> = None;
-        for (array, along) in arrays.iter().zip(&own) {
+        for ((axis, array), along) in arrays.iter().zip(&own) {
             let size = &source.shape()[*along];
-            let found = located(op, array, size, location).map_err(fail)?;
+            let found = located(op, array, *axis, size, location).map_err(fail)?;
             let found = spread(op, &found, &shape, &mut guards, location).map_err(fail)?;
             at = Some(match at {
                 None => found,

@@ -186,7 +186,7 @@ fn histogram(x: &LazyTensor, edges: &LazyTensor, weights: Option<Operand>, locat
     let bin = ops.binary(Op::Sub, &bin, map(Op::Cast(DType::I64), [is_last.into()], location));
     // What is outside goes into a bin of its own, which is left out.
     let outside = ops.binary(Op::Less, &bin, 0);
-    let bin = ops.choose(&outside, &size_number(&count, location), &bin);
+    let bin = ops.choose(&outside, size_number(&count, location), &bin);
     let all = counted(op, &bin, &(&count + 1), weights, location)?;
     let mut inside = moved(op, &all, Shape::from_iter([count]), Indices::from_iter([position(0)]), location);
     attach(&mut inside, guards);
@@ -228,7 +228,7 @@ fn interpolated(x: &LazyTensor, xp: &LazyTensor, fp: &LazyTensor, location: Plac
     let line = ops.choose(&ops.binary(Op::Equal, &x, &x0), &y0, &line);
     let end = |at: Dim, of: &LazyTensor| moved(op, of, Shape::new(), Indices::from_iter([at]), location);
     let before = ops.binary(Op::Less, &x, end(Dim::ZERO, &xp));
-    let line = ops.choose(&before, &end(Dim::ZERO, &fp), &line);
+    let line = ops.choose(&before, end(Dim::ZERO, &fp), &line);
     let behind = ops.binary(Op::GreaterEqual, &x, end(last.clone(), &xp));
-    Ok(ops.choose(&behind, &end(last, &fp), &line))
+    Ok(ops.choose(&behind, end(last, &fp), &line))
 }

@@ -126,12 +126,12 @@ fn numbers(x: &LazyTensor, nan: f64, posinf: Option<f64>, neginf: Option<f64>, l
     let Some(info) = x.dtype().finfo() else { return x.clone() };
     let ops = Ops(location);
     let number = |value: f64| ops.constant(Scalar::F64(value).cast(x.dtype()));
-    let mut found = ops.choose(&ops.is_nan(x), &number(nan), x);
+    let mut found = ops.choose(&ops.is_nan(x), number(nan), x);
     for (infinity, value) in
         [(f64::INFINITY, posinf.unwrap_or(info.max)), (f64::NEG_INFINITY, neginf.unwrap_or(info.min))]
     {
-        let here = ops.binary(Op::Equal, x, &number(infinity));
-        found = ops.choose(&here, &number(value), &found);
+        let here = ops.binary(Op::Equal, x, number(infinity));
+        found = ops.choose(&here, number(value), &found);
     }
     found
 }

@@ -133,7 +133,11 @@ impl LazyTensor {
                     Operand::from(insert_axes(&widths, &others, location))
                 }
                 Operand::Tensor(x) if x.rank() > 0 => Operand::from(differences(&x, 1, axis, location)?),
-                number => number,
+                number @ (Operand::Tensor(_)
+                | Operand::Int(_)
+                | Operand::Float(_)
+                | Operand::Bool(_)
+                | Operand::Complex(_)) => number,
             };
             let [right, left] = [1, 0].map(|by| neighbours(op, &y, d, by, location));
             let sum = ops.binary(Op::Add, &right, &left);

@@ -5,7 +5,8 @@ use std::panic::Location;
 use super::call::{Made, Place, as_shape, call_one, from_last, merge_axes, or_failed, positions, to_last};
 use super::complex::{PartsOp, by_parts, join, part};
 use super::elementwise::{Fit, broadcast, map, require_equal};
-use super::movement::moved;
+use super::movement::{insert_axes, moved};
+use super::positions::size_number;
 use super::reduce::resolve_axis;
 use super::{BROADCAST, LazyTensor, Shape};
 use crate::dim::Dim;
@@ -131,10 +132,12 @@ fn taken_shape(x: &LazyTensor, indices: &LazyTensor, axis: usize) -> Shape {
 }
 
 /// Positions along an axis of this size, counted from its start; one outside is an error of the call.
-pub(super) fn located(op: &'static str, at: &LazyTensor, size: &Dim, location: Place) -> Made {
+pub(super) fn located(op: &'static str, at: &LazyTensor, axis: usize, size: &Dim, location: Place) -> Made {
     let flat = merge_axes(&positions(op, at, location)?, 0, at.rank(), location);
-    let all = super::positions::positions(size, location);
-    let found = call_one(op, Function::TakeAlong, vec![all, flat], &[], location)?;
+    let size = insert_axes(&size_number(size, location), &[0], location);
+    // A rank is far below 256.
+    let function = Function::Locate { axis: u8::try_from(axis).unwrap_or(u8::MAX) };
+    let found = call_one(op, function, vec![flat, size], &[], location)?;
     Ok(as_shape(&found, at.0.shape.clone(), location))
 }
 
