@@ -318,7 +318,7 @@ fn mistakes_in_calls_are_underlined() {
     for (expression, expected) in [
         ("linalg.dett(x)", "`linalg.dett` is not a function"),
         ("linalg.det(x, 1)", "`linalg.det` takes 1 arguments"),
-        ("sum(arange(x.ndim, dtype=f32))", "`arange` has no argument `dtype`"),
+        ("sum(arange(x.ndim, type=f32))", "`arange` has no argument `type`"),
         ("sum(x, axes=1)", "`sum` has no argument `axes`"),
         ("concat([x, x[0]])", "have different ranks"),
         ("einsum(\"ij\", x, x)", "einsum"),
