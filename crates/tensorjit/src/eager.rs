@@ -22,23 +22,33 @@
 
 mod argument;
 mod array;
+mod complex;
+pub mod fft;
 pub mod linalg;
+mod numpy;
 pub mod random;
 mod scalar;
 
 use tj_runtime::{Compute, Error, compute};
 
-pub use argument::Argument;
+pub use argument::{Argument, OptionalArgument};
 pub use array::{
-    all, any, arange, argmax, argmin, argsort, argwhere, average, broadcast_arrays, broadcast_to, cast, clip,
-    compress, concat, count_nonzero, cross, cumulative_max, cumulative_min, cumulative_prod, cumulative_sum,
-    diag, diagonal, diff, einop, einsum, expand_dims, eye, flatten, flip, full, full_like, index, inner,
-    kron, linspace, log_softmax, logsumexp, masked, matmul, matrix_transpose, max, mean, median, meshgrid,
-    min, moveaxis, nanmax, nanmean, nanmin, nanprod, nanstd, nansum, nanvar, nonzero, ones, ones_like, outer,
-    pad, permute_dims, positive, prod, prod_in, ptp, quantile, reduce, repeat, reshape, roll, scatter,
-    scatter_add, scatter_along_axis, searchsorted, slice_axis, sliding_window_view, softmax, sort, squeeze,
-    stack, std, sum, sum_in, swapaxes, take, take_along_axis, tensordot, tile, trace, transpose, tril, triu,
-    unique_all, unique_counts, unique_inverse, unique_values, unstack, var, vecdot, zeros, zeros_like,
+    add_at, all, any, arange, arange_in, argmax, argmin, argsort, argwhere, average, broadcast_arrays,
+    broadcast_to, cast, clip, compress, concat, count_nonzero, cross, cumulative_max, cumulative_min,
+    cumulative_prod, cumulative_sum, diag, diagonal, diff, diff_with, einop, einsum, expand_dims, eye,
+    flatten, flip, full, full_like, index, inner, kron, linspace, log_softmax, logsumexp, masked, matmul,
+    matrix_transpose, max, mean, median, meshgrid, min, moveaxis, nanmax, nanmean, nanmin, nanprod, nanstd,
+    nansum, nanvar, nonzero, ones, ones_like, outer, pad, permute_dims, positive, prod, prod_in, ptp,
+    quantile, reduce, repeat, reshape, roll, scatter, scatter_add, scatter_along_axis, searchsorted,
+    searchsorted_by, set, slice_axis, sliding_window_view, softmax, sort, squeeze, stack, std, sum, sum_in,
+    swapaxes, take, take_along_axis, tensordot, tile, trace, trace_in, transpose, tril, triu, unique_all,
+    unique_counts, unique_inverse, unique_values, unstack, var, vecdot, zeros, zeros_like,
+};
+pub use complex::{angle, complex, conj, imag, real};
+pub use numpy::{
+    allclose, array_equal, bincount, column_stack, convolve, corrcoef, correlate, cov, digitize, dot, dstack,
+    fill_diagonal, fliplr, flipud, geomspace, gradient, histogram, hstack, interp, isclose, logspace,
+    nan_to_num, nancumprod, nancumsum, percentile, ravel, rot90, split, trapezoid, vstack,
 };
 pub use scalar::{
     abs, acos, acosh, add, asin, asinh, atan, atan2, atanh, bitwise_and, bitwise_invert, bitwise_left_shift,

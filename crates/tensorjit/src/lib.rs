@@ -36,11 +36,13 @@ pub mod eager;
 mod fused;
 
 pub use tj_ir::{
-    Along, At, Axes, Cause, Combine, Condition, Context, Defer, Dim, DimError, Dot, Function, Guard,
-    Indexing, IrError, LazyTensor, MAX_RANK, NewShape, Op, Operand, Order, Parts, ReduceOp, Reducer, Repeats,
-    ScalarOp, Selection, Shape, Side, Symbol, Window, along, arange, at, axis, broadcast_arrays, complex,
-    concat, constant, cross, defer, einop, einsum, eye, fft, full, inner, input, kron, linalg, linspace,
-    maximum, meshgrid, minimum, number, ones, outer, random, size, stack, tensordot, vecdot, where_, zeros,
+    Along, At, Axes, Cause, Close, Combine, Condition, Context, Defer, Dim, DimError, Dot, End, Function,
+    Guard, Indexing, IrError, LazyTensor, MAX_RANK, Mode, NewShape, Number, Op, Operand, OptionalOperand,
+    Order, Parts, ReduceOp, Reducer, Repeats, ScalarOp, Selection, Shape, Shifts, Side, Symbol, Window,
+    along, arange, arange_in, at, axis, broadcast_arrays, column_stack, complex, concat, constant, convolve,
+    correlate, cross, defer, dot, dstack, einop, einsum, eye, fft, full, geomspace, hstack, inner, input,
+    interp, kron, linalg, linspace, logspace, maximum, meshgrid, minimum, number, ones, outer, random, size,
+    stack, tensordot, vecdot, vstack, where_, zeros,
 };
 pub use tj_macros::fused;
 pub use tj_runtime::MaxBytes::Bytes;
@@ -50,7 +52,9 @@ pub use tj_runtime::{
     cache_report, clear_cache, compute, compute_as, compute_reported, compute_with, doctor, explain, fuse,
     fuse_with, get_scheduler, set_cache_bytes, set_scheduler, with_scheduler,
 };
-pub use tj_tensor::{Buffer, Complex, DType, Element, Scalar, SliceSpec, Tensor, TensorError};
+pub use tj_tensor::{
+    Buffer, Complex, DType, Element, FloatInfo, IntInfo, Scalar, SliceSpec, Tensor, TensorError,
+};
 
 /// The table of scalar operators.
 pub mod op {

@@ -311,6 +311,7 @@ impl Ctx<'_> {
                 Subscript::Ellipsis(_) => At::Ellipsis,
                 Subscript::At(at) => match self.done(*at) {
                     Value::None => At::NewAxis,
+                    Value::Tensor(positions) => At::from(positions),
                     value => At::Index(value.as_int(self.program.span(*at))?),
                 },
                 Subscript::Slice { start, stop, step, .. } => {

@@ -286,6 +286,23 @@ fn functions_of_whole_tensors() {
         ("unstack(arange(4).reshape(2, 2))[1]", &[2.0, 3.0]),
         ("median(arange(4))", &[1.5]),
         ("clip(arange(4), 1, 2)", &[1.0, 1.0, 2.0, 2.0]),
+        ("clip(arange(4), max=2)", &[0.0, 1.0, 2.0, 2.0]),
+        ("arange(0.0, 1.0, 0.25, dtype=f32)", &[0.0, 0.25, 0.5, 0.75]),
+        ("linspace(0, 1, 2, endpoint=False)", &[0.0, 0.5]),
+        ("geomspace(1, 4, 3) + logspace(0, 2, 3, base=2.0)", &[2.0, 4.0, 8.0]),
+        ("roll(arange(4).reshape(2, 2), (1, 1), axis=(0, 1))", &[3.0, 2.0, 1.0, 0.0]),
+        ("diff(arange(3), prepend=5)", &[-5.0, 1.0, 1.0]),
+        ("arange(4).reshape(2, 2)[arange(2), arange(1, -1, -1)]", &[1.0, 2.0]),
+        ("abs(fft.ifft(fft.fft(arange(2))))", &[0.0, 1.0]),
+        ("real(conj(complex(arange(2), 1)) ** 2)", &[-1.0, 0.0]),
+        ("fft.fftfreq(2, d=0.5)", &[0.0, -1.0]),
+        ("hstack([arange(2), arange(1)])", &[0.0, 1.0, 0.0]),
+        ("split(arange(4), 2)[1] * 1", &[2.0, 3.0]),
+        ("allclose(arange(2), arange(2) + 1e-9) * 1", &[1.0]),
+        ("bincount(arange(2), 3)", &[1.0, 1.0, 0.0]),
+        ("trapezoid(arange(3), 2)", &[4.0]),
+        ("interp(arange(2), arange(3), arange(3) * 2)", &[0.0, 2.0]),
+        ("linalg.matrix_norm(eye(2), ord=1, keepdims=True)", &[1.0]),
     ] {
         let mut arguments = vec!["run", "--json", expression];
         if expression.contains("x.") {
@@ -301,7 +318,7 @@ fn mistakes_in_calls_are_underlined() {
     for (expression, expected) in [
         ("linalg.dett(x)", "`linalg.dett` is not a function"),
         ("linalg.det(x, 1)", "`linalg.det` takes 1 arguments"),
-        ("sum(arange(x.ndim, dtype=f32))", "`arange` has no argument `dtype`"),
+        ("sum(arange(x.ndim, type=f32))", "`arange` has no argument `type`"),
         ("sum(x, axes=1)", "`sum` has no argument `axes`"),
         ("concat([x, x[0]])", "have different ranks"),
         ("einsum(\"ij\", x, x)", "einsum"),

@@ -66,6 +66,7 @@ pub(crate) fn apply(
         Op::Sign => b.sign(z),
         Op::Sqrt => b.sqrt(z),
         Op::Exp => b.exp(z),
+        Op::Exp2 => b.exp2(z),
         Op::Expm1 => b.expm1(z),
         Op::Log => b.log(z),
         Op::Log1p => b.log1p(z),
@@ -117,7 +118,6 @@ pub(crate) fn apply(
         | Op::Signbit
         | Op::Copysign
         | Op::Nextafter
-        | Op::Exp2
         | Op::Sigmoid
         | Op::Erf
         | Op::Atan2

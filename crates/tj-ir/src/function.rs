@@ -70,6 +70,11 @@ pub enum Function {
     Take,
     /// `x[.., n], at i64[.., m] -> [.., m]`: in each row the elements at its own positions.
     TakeAlong,
+    /// `at i64[.., m], size i64[1] -> i64[.., m]`: positions along an axis of this size, counted from its start.
+    Locate {
+        /// Which axis, for messages.
+        axis: u8,
+    },
     /// `x[.., n, k], at i64[m], updates[.., m, k] -> [.., n, k]`: `x` with updates combined into slices, in order.
     Scatter {
         /// How.
@@ -155,7 +160,10 @@ impl Function {
     pub fn arity(self) -> (usize, usize) {
         match self {
             Function::Sort { .. } | Function::Argsort { .. } | Function::Scan { .. } => (1, 1),
-            Function::Searchsorted { .. } | Function::Take | Function::TakeAlong => (2, 1),
+            Function::Searchsorted { .. }
+            | Function::Take
+            | Function::TakeAlong
+            | Function::Locate { .. } => (2, 1),
             Function::Scatter { .. } | Function::ScatterAlong { .. } => (3, 1),
             Function::Cholesky { .. }
             | Function::Det { .. }
@@ -178,6 +186,7 @@ impl Function {
             Function::Scan { field, .. } => (&[Some(1 + pair(field))], &[1 + pair(field)]),
             Function::Searchsorted { .. } | Function::TakeAlong => (&[Some(1), Some(1)], &[1]),
             Function::Take => (&[Some(2), None], &[2]),
+            Function::Locate { .. } => (&[Some(1), None], &[1]),
             Function::Scatter { .. } => (&[Some(2), None, Some(2)], &[2]),
             Function::ScatterAlong { .. } => (&[Some(1), Some(1), Some(1)], &[1]),
             Function::Cholesky { field, .. } | Function::Inv { field } => {
@@ -224,6 +233,7 @@ const NAMES: &[(&str, i64)] = &[
     ("fft", 19),
     ("rfft", 20),
     ("irfft", 21),
+    ("locate", 31),
 ];
 
 impl Function {
@@ -264,6 +274,7 @@ impl Function {
             Function::Fft { inverse } => [19, i64::from(inverse), 0],
             Function::Rfft => [20, 0, 0],
             Function::Irfft => [21, 0, 0],
+            Function::Locate { axis } => [31, i64::from(axis), 0],
         }
     }
 
@@ -305,6 +316,7 @@ impl Function {
             19 => Function::Fft { inverse: truth(a)? },
             20 => Function::Rfft,
             21 => Function::Irfft,
+            31 => Function::Locate { axis: u8::try_from(a).ok()? },
             _ => return None,
         };
         (function.words() == [code, a, b]).then_some(function)
@@ -360,6 +372,6 @@ mod tests {
                 found += 1;
             }
         }
-        assert_eq!(found, 82);
+        assert_eq!(found, 83);
     }
 }

@@ -16,15 +16,21 @@
 //! `gather`, `linalg`, `fft`), what values decide the size of (`select`), and `random`. All but the kinds of node below are compositions of these kinds, so that no other
 //! layer knows of them.
 
+mod advanced;
 mod arrange;
+mod bins;
 mod build;
 mod call;
+mod close;
 mod complex;
 mod contract;
+mod convolve;
+mod covariance;
 mod create;
 mod defer;
 mod define;
 mod diagonal;
+mod differences;
 mod einop;
 mod einsum;
 mod elementwise;
@@ -41,14 +47,20 @@ mod positions;
 mod products;
 mod quantile;
 pub mod random;
+mod ranges;
 mod reduce;
+mod reshape;
+mod scalar;
 mod select;
 mod shape;
 mod sizes;
+mod slice;
 mod sort;
+mod stacks;
 mod statistics;
 #[cfg(test)]
 mod tests;
+mod update;
 mod window;
 
 use std::fmt;
@@ -65,26 +77,32 @@ use crate::guard::Guard;
 use crate::op::{Op, ReduceOp};
 use crate::selection::Selection;
 
-pub use arrange::{Indexing, broadcast_arrays, meshgrid};
+pub use arrange::{Indexing, Shifts, broadcast_arrays, meshgrid};
+pub use bins::interp;
 pub use build::{constant, input, number, size};
+pub use close::Close;
 pub(crate) use complex::PartsOp;
 pub use complex::complex;
-pub use create::{arange, eye, full, linspace, ones, zeros};
+pub use convolve::{Mode, convolve, correlate};
+pub use create::{eye, full, ones, zeros};
 pub use defer::{Defer, defer};
 pub use define::ScalarOp;
 pub use einop::einop;
 pub use einsum::einsum;
 pub(crate) use elementwise::Fit;
-pub use elementwise::{Operand, maximum, minimum, where_};
+pub use elementwise::Operand;
 pub use index::Parts;
 pub use join::{concat, stack};
-pub use movement::{At, at};
-pub use products::{Dot, cross, inner, kron, outer, tensordot, vecdot};
+pub use products::{Dot, cross, dot, inner, kron, outer, tensordot, vecdot};
+pub use ranges::{End, Number, arange, arange_in, geomspace, linspace, logspace};
 pub use reduce::{Axes, Reducer, axis};
+pub use scalar::{OptionalOperand, maximum, minimum, where_};
 pub use select::Repeats;
 pub use shape::NewShape;
 pub use sizes::MAX_RANK;
+pub use slice::{At, at};
 pub use sort::{Along, Order, Side, along};
+pub use stacks::{column_stack, dstack, hstack, vstack};
 pub use window::Window;
 
 /// Sizes of a tensor, outermost first.

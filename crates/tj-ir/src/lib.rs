@@ -41,10 +41,12 @@ pub use function::{Combine, Field, Function};
 pub use guard::{Condition, Guard};
 pub use key::Structure;
 pub use lazy::{
-    Along, At, Axes, Defer, Dot, Indexing, LazyTensor, MAX_RANK, NewShape, Operand, Order, Parts, Reducer,
-    Repeats, ScalarOp, Shape, Side, Window, along, arange, at, axis, broadcast_arrays, complex, concat,
-    constant, cross, defer, einop, einsum, eye, full, inner, input, kron, linalg, linspace, maximum,
-    meshgrid, minimum, number, ones, outer, size, stack, tensordot, vecdot, where_, zeros,
+    Along, At, Axes, Close, Defer, Dot, End, Indexing, LazyTensor, MAX_RANK, Mode, NewShape, Number, Operand,
+    OptionalOperand, Order, Parts, Reducer, Repeats, ScalarOp, Shape, Shifts, Side, Window, along, arange,
+    arange_in, at, axis, broadcast_arrays, column_stack, complex, concat, constant, convolve, correlate,
+    cross, defer, dot, dstack, einop, einsum, eye, full, geomspace, hstack, inner, input, interp, kron,
+    linalg, linspace, logspace, maximum, meshgrid, minimum, number, ones, outer, size, stack, tensordot,
+    vecdot, vstack, where_, zeros,
 };
 pub use lazy::{fft, random};
 pub use op::{Op, ReduceOp, UserOp};

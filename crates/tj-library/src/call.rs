@@ -186,6 +186,10 @@ fn check_cores(function: Function, a: &Cores, r: &Cores) -> Result<(), String> {
             is(&a[0], pair(field, &[a[0][0]]))?;
             is(&r[0], pair(field, &[longer]))
         }
+        Function::Locate { .. } => {
+            is(&a[1], real(&[1]))?;
+            is(&r[0], a[0].clone())
+        }
         Function::Take => is(&r[0], real(&[a[1][0], a[0][1]])),
         Function::Scatter { .. } => {
             is(&a[2], real(&[a[1][0], a[0][1]]))?;
@@ -287,6 +291,11 @@ fn check_dtypes(function: Function, args: &[Array<'_>], results: &[ArrayMut<'_>]
                 Field::Complex => op == ReduceOp::Prod && matches!(dtype, DType::F32 | DType::F64),
             })?;
             same(results[0].dtype, dtype)
+        }
+        Function::Locate { .. } => {
+            same(dtype, DType::I64)?;
+            same(args[1].dtype, DType::I64)?;
+            same(results[0].dtype, DType::I64)
         }
         Function::Take | Function::TakeAlong => {
             same(args[1].dtype, DType::I64)?;

@@ -44,6 +44,16 @@ pub enum LibraryError {
         /// The count.
         count: i64,
     },
+    /// A position of an array that indexes one of several axes.
+    #[error("index: index {position} is out of range for axis {axis} of size {size}")]
+    AxisPosition {
+        /// Which axis.
+        axis: u8,
+        /// The position as it was given.
+        position: i64,
+        /// Extent of the axis.
+        size: i64,
+    },
     /// A matrix without an inverse.
     #[error("{function}: the matrix of row {row} is singular")]
     Singular {

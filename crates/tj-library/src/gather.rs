@@ -116,6 +116,21 @@ pub(crate) fn take_along(call: &Call<'_>, result: &mut ArrayMut<'_>) -> Result<(
     })
 }
 
+/// `Function::Locate`.
+pub(crate) fn locate(call: &Call<'_>, axis: u8, result: &mut ArrayMut<'_>) -> Result<(), LibraryError> {
+    let (at, m, size) = (call.elements::<i64>(0)?, call.core(0)[0], call.elements::<i64>(1)?[0]);
+    let found = call.elements_mut::<i64>(result)?;
+    for (i, r) in call.rows.clone().enumerate() {
+        for (found, &position) in row_mut(found, i, m).iter_mut().zip(row(at, r, m)) {
+            *found = if position < 0 { position.wrapping_add(size) } else { position };
+            if !(0..size).contains(found) {
+                return Err(LibraryError::AxisPosition { axis, position, size });
+            }
+        }
+    }
+    Ok(())
+}
+
 /// `Function::Scatter`.
 pub(crate) fn scatter(
     call: &Call<'_>,

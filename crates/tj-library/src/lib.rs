@@ -102,6 +102,7 @@ pub fn run(
         }
         Function::Scan { op, field, .. } => scan::scan(&call, op, field, &mut results[0]),
         Function::Take => gather::take(&call, &mut results[0]),
+        Function::Locate { axis } => gather::locate(&call, axis, &mut results[0]),
         Function::TakeAlong => gather::take_along(&call, &mut results[0]),
         Function::Scatter { combine } => gather::scatter(&call, combine, &mut results[0]),
         Function::ScatterAlong { combine } => gather::scatter_along(&call, combine, &mut results[0]),

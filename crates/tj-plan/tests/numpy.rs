@@ -6,6 +6,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test stops where something is not as it should be")]
 
+#[path = "numpy/names.rs"]
+mod names;
+
 use tj_ir::fft::{self, Norm};
 use tj_ir::random::{Key, integers, normal, uniform};
 use tj_ir::trace::trace;

@@ -4,10 +4,14 @@
 //! or complex type wins over an integer with its own width (as JAX and torch do), bool gives way to everything, the
 //! two half formats meet in f32, and u64 meets a signed integer in f64 (as NumPy does).
 
+mod limits;
+
 use std::fmt;
 use std::str::FromStr;
 
 use crate::TensorError;
+
+pub use limits::{FloatInfo, IntInfo};
 
 /// The type of a tensor's elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -40,7 +40,7 @@ mod interop;
 mod error;
 
 pub use buffer::Buffer;
-pub use dtype::DType;
+pub use dtype::{DType, FloatInfo, IntInfo};
 pub use element::Element;
 pub use error::TensorError;
 pub use format::{Format, Level, LevelKind};

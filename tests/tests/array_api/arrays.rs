@@ -1,35 +1,21 @@
 //! The functions of the standard on whole arrays.
 
-use tensorjit::fft::{self, Norm};
-use tensorjit::linalg::{Factors, MatrixNorm, Triangle};
-use tensorjit::{
-    DType, Error, Indexing, LazyTensor, Order, Side, Tensor, at, axis, compute, defer, eager as e,
-};
+use tensorjit::{DType, End, Error, Indexing, Order, Side, Tensor, along, at, axis, eager as e};
 
-use super::{Section, language, missing, partly, there};
+use super::{Section, language, missing, noted, partly, there};
 
-const F: DType = DType::F64;
+pub const F: DType = DType::F64;
 
 /// 0, 1, 2, 3 in two rows.
-fn m() -> Tensor {
+pub fn m() -> Tensor {
     e::reshape(e::arange(0, 4, 1).unwrap(), [2_i64, 2]).unwrap()
 }
 
-/// 2 on the diagonal.
-fn twice() -> Tensor {
-    e::multiply(e::eye(2, 2, 0, F).unwrap(), 2).unwrap()
-}
-
-/// 1, 3.
-fn pair() -> LazyTensor {
-    defer(Tensor::from(vec![1.0, 3.0]))
-}
-
-fn v() -> Tensor {
+pub fn v() -> Tensor {
     Tensor::from(vec![3_i64, 1, 2])
 }
 
-fn joined(parts: Result<Vec<Tensor>, Error>) -> Result<Tensor, Error> {
+pub fn joined(parts: Result<Vec<Tensor>, Error>) -> Result<Tensor, Error> {
     e::concat(parts?, None)
 }
 
@@ -37,7 +23,7 @@ fn repeated() -> Tensor {
     Tensor::from(vec![3_i64, 1, 2, 1, 3])
 }
 
-/// All sections but the elementwise one.
+/// All sections but the elementwise one and the extensions.
 pub fn sections() -> Vec<Section> {
     const PYTHON: &str = "belongs to a Python package, which there is not yet";
     vec![
@@ -58,11 +44,10 @@ pub fn sections() -> Vec<Section> {
         (
             "Creation functions",
             vec![
-                partly(
+                there(
                     "arange",
-                    "arange(start, stop, step)",
-                    "integers",
-                    (|| e::arange(1, 6, 2), &[1.0, 3.0, 5.0]),
+                    "arange(start, stop, step), arange_in(start, stop, step, dtype)",
+                    (|| e::arange_in(1, 2.5, 0.5, DType::F32), &[1.0, 1.5, 2.0]),
                 ),
                 there("asarray", "Tensor::from_shape_vec", (|| Ok(v()), &[3.0, 1.0, 2.0])),
                 missing(
@@ -78,11 +63,11 @@ pub fn sections() -> Vec<Section> {
                 missing("from_dlpack", PYTHON),
                 there("full", "full(shape, value)", (|| e::full([2_i64], 7), &[7.0, 7.0])),
                 there("full_like", "x.full_like(value)", (|| e::full_like(v(), 7), &[7.0; 3])),
-                partly(
+                noted(
                     "linspace",
                     "linspace(start, stop, count, dtype)",
-                    "ends at `stop`",
-                    (|| e::linspace(0.0, 1.0, 3, F), &[0.0, 0.5, 1.0]),
+                    "without `endpoint`: `End::Excluded(stop)`",
+                    (|| e::linspace(0.0, End::Excluded(1.0), 4, F), &[0.0, 0.25, 0.5, 0.75]),
                 ),
                 there(
                     "meshgrid",
@@ -114,9 +99,9 @@ pub fn sections() -> Vec<Section> {
             "Data type functions",
             vec![
                 there("astype", "x.cast(dtype)", (|| e::cast(v(), DType::U8), &[3.0, 1.0, 2.0])),
-                missing("can_cast", "casts are total"),
-                missing("finfo", "f32 and f64 have these constants"),
-                missing("iinfo", "integer types have these constants"),
+                language("can_cast", "dtype.can_cast(to)"),
+                language("finfo", "dtype.finfo()"),
+                language("iinfo", "dtype.iinfo()"),
                 language("isdtype", "dtype.is_float(), .is_int(), .is_complex(), .is_bool()"),
                 language("result_type", "DType::promote"),
             ],
@@ -134,10 +119,16 @@ pub fn sections() -> Vec<Section> {
                     "x.masked(mask)",
                     (|| e::masked(v(), e::greater(v(), 1)?), &[3.0, 2.0]),
                 ),
-                missing("several integer arrays", "`take` along one axis is there"),
-                missing(
+                there(
+                    "several integer arrays",
+                    "x.at((&rows, .., &columns))",
+                    (|| e::index(m(), [[1, 0].into(), [1, 1].into()]), &[3.0, 1.0]),
+                ),
+                noted(
                     "assignment",
-                    "tensors do not change; `where_`, `scatter` and `scatter_add` give new ones",
+                    "x.set(index, value), x.add_at(index, value)",
+                    "give new tensors; so do `scatter` and `scatter_add` along an axis",
+                    (|| e::set(m(), (.., 0), 7), &[7.0, 1.0, 7.0, 3.0]),
                 ),
                 there(
                     "take",
@@ -201,11 +192,10 @@ pub fn sections() -> Vec<Section> {
                     (|| e::repeat(v(), &v(), 0), &[3.0, 3.0, 3.0, 1.0, 2.0, 2.0]),
                 ),
                 there("reshape", "x.reshape(shape)", (|| e::reshape(m(), [-1_i64]), &[0.0, 1.0, 2.0, 3.0])),
-                partly(
+                there(
                     "roll",
-                    "x.roll(shift, axis)",
-                    "one axis, or all as one",
-                    (|| e::roll(v(), 1, 0), &[2.0, 3.0, 1.0]),
+                    "x.roll(shifts, axes)",
+                    (|| e::roll(m(), [1, 1], [0, 1]), &[3.0, 2.0, 1.0, 0.0]),
                 ),
                 there(
                     "squeeze",
@@ -224,19 +214,21 @@ pub fn sections() -> Vec<Section> {
         (
             "Searching",
             vec![
-                partly("argmax", "x.argmax(axis)", "without `keepdims`", (|| e::argmax(v(), None), &[0.0])),
-                partly("argmin", "x.argmin(axis)", "without `keepdims`", (|| e::argmin(v(), 0), &[1.0])),
+                there("argmax", "x.argmax(axis)", (|| e::argmax(v(), None), &[0.0])),
+                there("argmin", "x.argmin(axis)", (|| e::argmin(m(), axis(1).keepdims()), &[0.0, 0.0])),
                 there("count_nonzero", "x.count_nonzero(axes)", (|| e::count_nonzero(m(), ()), &[3.0])),
                 there(
                     "nonzero",
                     "x.nonzero()",
                     (|| joined(e::nonzero(m())), &[0.0, 1.0, 1.0, 1.0, 0.0, 1.0]),
                 ),
-                partly(
+                there(
                     "searchsorted",
-                    "x.searchsorted(values, side)",
-                    "without `sorter`",
-                    (|| e::searchsorted(e::arange(0, 4, 1)?, v(), Side::Right), &[4.0, 2.0, 3.0]),
+                    "x.searchsorted(values, side), x.searchsorted_by(values, side, sorter)",
+                    (
+                        || e::searchsorted_by(v(), v(), e::argsort(v(), 0, Order::Ascending)?, Side::Left),
+                        &[2.0, 0.0, 1.0],
+                    ),
                 ),
                 there(
                     "where",
@@ -291,17 +283,19 @@ pub fn sections() -> Vec<Section> {
         (
             "Statistics",
             vec![
-                partly(
+                there(
                     "cumulative_prod",
                     "x.cumulative_prod(axis)",
-                    "without `dtype`",
                     (|| e::cumulative_prod(v(), 0), &[3.0, 3.0, 6.0]),
                 ),
-                partly(
+                noted(
                     "cumulative_sum",
                     "x.cumulative_sum(axis)",
-                    "without `dtype`",
-                    (|| e::cumulative_sum(v(), 0), &[3.0, 4.0, 6.0]),
+                    "`along(axis).in_dtype(dtype).include_initial()` in place of an axis",
+                    (
+                        || e::cumulative_sum(v(), along(0).in_dtype(DType::F32).include_initial()),
+                        &[0.0, 3.0, 4.0, 6.0],
+                    ),
                 ),
                 there("max", "x.max(axes)", (|| e::max(m(), axis(0)), &[2.0, 3.0])),
                 there("mean", "x.mean(axes)", (|| e::mean(m(), ()), &[1.5])),
@@ -325,158 +319,10 @@ pub fn sections() -> Vec<Section> {
             vec![
                 there("all", "x.all(axes)", (|| e::all(m(), 1), &[0.0, 1.0])),
                 there("any", "x.any(axes)", (|| e::any(m(), ()), &[1.0])),
-                partly(
+                there(
                     "diff",
-                    "x.diff(times, axis)",
-                    "without `prepend` and `append`",
-                    (|| e::diff(v(), 1, 0), &[-2.0, 1.0]),
-                ),
-            ],
-        ),
-        (
-            "Extension linalg",
-            vec![
-                there(
-                    "cholesky",
-                    "linalg::cholesky(x, triangle)",
-                    (
-                        || e::linalg::cholesky(e::matmul(twice(), twice())?, Triangle::Lower),
-                        &[2.0, 0.0, 0.0, 2.0],
-                    ),
-                ),
-                there(
-                    "cross",
-                    "cross(x, y, axis)",
-                    (|| e::cross(v(), e::flip(v(), 0)?, -1), &[1.0, -5.0, 1.0]),
-                ),
-                there("det", "linalg::det(x)", (|| e::linalg::det(twice()), &[4.0])),
-                there("diagonal", "x.diagonal(offset)", (|| e::diagonal(m(), 1), &[1.0])),
-                there("eigh", "linalg::eigh(x)", (|| Ok(e::linalg::eigh(twice())?.0), &[2.0, 2.0])),
-                there("eigvalsh", "linalg::eigvalsh(x)", (|| e::linalg::eigvalsh(twice()), &[2.0, 2.0])),
-                there("inv", "linalg::inv(x)", (|| e::linalg::inv(twice()), &[0.5, 0.0, 0.0, 0.5])),
-                partly(
-                    "matrix_norm",
-                    "linalg::matrix_norm(x, norm)",
-                    "without `keepdims`",
-                    (|| e::linalg::matrix_norm(m(), MatrixNorm::One), &[4.0]),
-                ),
-                there(
-                    "matrix_power",
-                    "linalg::matrix_power(x, power)",
-                    (|| e::linalg::matrix_power(m(), 2), &[2.0, 3.0, 6.0, 11.0]),
-                ),
-                there(
-                    "matrix_rank",
-                    "linalg::matrix_rank(x, tolerance)",
-                    (|| e::linalg::matrix_rank(twice(), None), &[2.0]),
-                ),
-                there(
-                    "outer",
-                    "outer(x, y)",
-                    (|| e::outer([1_i64, 2].as_slice(), [3_i64, 4].as_slice()), &[3.0, 4.0, 6.0, 8.0]),
-                ),
-                there(
-                    "pinv",
-                    "linalg::pinv(x, tolerance)",
-                    (|| e::linalg::pinv(twice(), None), &[0.5, 0.0, 0.0, 0.5]),
-                ),
-                there(
-                    "qr",
-                    "linalg::qr(x, factors)",
-                    (|| e::abs(e::linalg::qr(twice(), Factors::Reduced)?.1), &[2.0, 0.0, 0.0, 2.0]),
-                ),
-                there("slogdet", "linalg::slogdet(x)", (|| Ok(e::linalg::slogdet(twice())?.0), &[1.0])),
-                there(
-                    "solve",
-                    "linalg::solve(x, y)",
-                    (|| e::linalg::solve(twice(), [1.0, 2.0].as_slice()), &[0.5, 1.0]),
-                ),
-                there(
-                    "svd",
-                    "linalg::svd(x, factors)",
-                    (|| Ok(e::linalg::svd(twice(), Factors::Complete)?.1), &[2.0, 2.0]),
-                ),
-                there("svdvals", "linalg::svdvals(x)", (|| e::linalg::svdvals(twice()), &[2.0, 2.0])),
-                partly("trace", "x.trace(offset)", "without `dtype`", (|| e::trace(m(), 0), &[3.0])),
-                there(
-                    "vector_norm",
-                    "linalg::vector_norm(x, axes, order)",
-                    (|| e::linalg::vector_norm([3.0, 4.0].as_slice(), (), 2.0), &[5.0]),
-                ),
-            ],
-        ),
-        (
-            "Extension fft",
-            vec![
-                there(
-                    "fft",
-                    "fft::fft(x, n, axis, norm)",
-                    (|| compute(fft::fft(&pair(), None, 0, Norm::Backward)), &[4.0, -2.0]),
-                ),
-                there(
-                    "ifft",
-                    "fft::ifft(x, n, axis, norm)",
-                    (|| compute(fft::ifft(&pair(), None, 0, Norm::Backward)), &[2.0, -1.0]),
-                ),
-                there(
-                    "fftn",
-                    "fft::fftn(x, sizes, axes, norm)",
-                    (|| compute(fft::fftn(&pair(), None, (), Norm::Backward)), &[4.0, -2.0]),
-                ),
-                there(
-                    "ifftn",
-                    "fft::ifftn(x, sizes, axes, norm)",
-                    (|| compute(fft::ifftn(&pair(), None, (), Norm::Backward)), &[2.0, -1.0]),
-                ),
-                there(
-                    "rfft",
-                    "fft::rfft(x, n, axis, norm)",
-                    (|| compute(fft::rfft(&pair(), None, 0, Norm::Backward)), &[4.0, -2.0]),
-                ),
-                there(
-                    "irfft",
-                    "fft::irfft(x, n, axis, norm)",
-                    (|| compute(fft::irfft(&pair(), None, 0, Norm::Backward)), &[2.0, -1.0]),
-                ),
-                there(
-                    "rfftn",
-                    "fft::rfftn(x, sizes, axes, norm)",
-                    (|| compute(fft::rfftn(&pair(), None, (), Norm::Backward)), &[4.0, -2.0]),
-                ),
-                there(
-                    "irfftn",
-                    "fft::irfftn(x, sizes, axes, norm)",
-                    (|| compute(fft::irfftn(&pair(), None, (), Norm::Backward)), &[2.0, -1.0]),
-                ),
-                there(
-                    "hfft",
-                    "fft::hfft(x, n, axis, norm)",
-                    (|| compute(fft::hfft(&pair(), None, 0, Norm::Backward)), &[4.0, -2.0]),
-                ),
-                there(
-                    "ihfft",
-                    "fft::ihfft(x, n, axis, norm)",
-                    (|| compute(fft::ihfft(&pair(), None, 0, Norm::Backward)), &[2.0, -1.0]),
-                ),
-                there(
-                    "fftfreq",
-                    "fft::fftfreq(n, distance, dtype)",
-                    (|| compute(fft::fftfreq(2, 0.5, F)), &[0.0, -1.0]),
-                ),
-                there(
-                    "rfftfreq",
-                    "fft::rfftfreq(n, distance, dtype)",
-                    (|| compute(fft::rfftfreq(2, 0.5, F)), &[0.0, 1.0]),
-                ),
-                there(
-                    "fftshift",
-                    "fft::fftshift(x, axes)",
-                    (|| compute(fft::fftshift(&pair(), ())), &[3.0, 1.0]),
-                ),
-                there(
-                    "ifftshift",
-                    "fft::ifftshift(x, axes)",
-                    (|| compute(fft::ifftshift(&pair(), ())), &[3.0, 1.0]),
+                    "x.diff(times, axis), x.diff_with(times, axis, prepend, append)",
+                    (|| e::diff_with(v(), 1, 0, 0, None), &[3.0, -2.0, 1.0]),
                 ),
             ],
         ),

@@ -6,6 +6,7 @@
 #![expect(clippy::unwrap_used, reason = "a test stops where something is not as it should be")]
 
 mod arrays;
+mod extensions;
 mod scalars;
 
 use std::fmt::Write;
@@ -42,6 +43,10 @@ fn there(name: &'static str, ours: &'static str, check: Check) -> Row {
     Row { name, ours, status: Status::There(check), remark: "" }
 }
 
+fn noted(name: &'static str, ours: &'static str, remark: &'static str, check: Check) -> Row {
+    Row { name, ours, status: Status::There(check), remark }
+}
+
 fn partly(name: &'static str, ours: &'static str, remark: &'static str, check: Check) -> Row {
     Row { name, ours, status: Status::Partly(check), remark }
 }
@@ -52,6 +57,10 @@ fn language(name: &'static str, ours: &'static str) -> Row {
 
 fn missing(name: &'static str, remark: &'static str) -> Row {
     Row { name, ours: "", status: Status::Missing, remark }
+}
+
+fn sections() -> Vec<Section> {
+    arrays::sections().into_iter().chain(extensions::sections()).chain([extensions::numpy()]).collect()
 }
 
 /// Values as f64; all results are real, though some are of a complex dtype.
@@ -66,7 +75,7 @@ fn close(got: &[f64], want: &[f64]) -> bool {
 
 #[test]
 fn what_is_listed_as_there_gives_what_it_should() {
-    for (title, rows) in arrays::sections() {
+    for (title, rows) in sections() {
         for row in rows {
             let (Status::There((call, want)) | Status::Partly((call, want))) = row.status else { continue };
             let got = values(&call().unwrap_or_else(|error| panic!("{}: {error}", row.name)));
@@ -86,7 +95,7 @@ fn the_table_is_current() {
          is listed as there is called and its\nresult compared. Names are those of `tensorjit`: functions, methods of \
          `LazyTensor`, and the twins of both in `eager`.\n",
     );
-    for (title, rows) in arrays::sections() {
+    for (title, rows) in sections() {
         head(&mut text, title);
         for Row { name, ours, status, remark } in rows {
             let status = match status {

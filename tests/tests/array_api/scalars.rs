@@ -1,7 +1,7 @@
 //! The elementwise functions of the standard.
 
 use tensorjit::op::DTypeRule;
-use tensorjit::{Error, LazyTensor, Op, Tensor, compute, number};
+use tensorjit::{DType, Error, LazyTensor, Op, Tensor, compute, number};
 
 use super::line;
 
@@ -86,6 +86,7 @@ pub fn apply(op: Op, args: &[f64]) -> Result<Tensor, Error> {
 /// The rows of the document; functions that are searched for elsewhere are left out.
 pub fn lines(text: &mut String) {
     for &(name, op, args, _) in STANDARD.iter().filter(|(_, op, _, _)| *op != Op::Where) {
+        let complex = op.dtypes(&vec![DType::C128; args.len()]).is_some();
         let rule = match op.info().dtypes {
             DTypeRule::Same | DTypeRule::Number | DTypeRule::Choice | DTypeRule::To(_) => "real numbers",
             DTypeRule::Float => "real numbers; integers go to f64",
@@ -102,10 +103,11 @@ pub fn lines(text: &mut String) {
             (_, _) if args.len() == 2 => format!("`x.{name}(y)`"),
             (_, _) => format!("`x.{name}()`"),
         };
-        line(text, &[&format!("`{name}`"), &ours, "yes", rule]);
+        let rule = if complex { rule.replace("real numbers", "numbers") } else { rule.to_string() };
+        line(text, &[&format!("`{name}`"), &ours, "yes", &rule]);
     }
     line(text, &["`positive`", "`x.positive()`", "yes", "numbers"]);
-    line(text, &["`clip`", "`x.clip(low, high)`", "partly", "both bounds are given"]);
+    line(text, &["`clip`", "`x.clip(low, high)`", "yes", "real numbers; a bound may be `None`"]);
     for name in ["conj", "imag", "real"] {
         line(text, &[&format!("`{name}`"), &format!("`x.{name}()`"), "yes", "numbers"]);
     }

@@ -1,6 +1,6 @@
 //! What twins take for a tensor.
 
-use tj_ir::{LazyTensor, Operand, defer, number};
+use tj_ir::{LazyTensor, Operand, OptionalOperand, defer, number};
 use tj_tensor::{Complex, Element, Tensor};
 
 /// What an eager operator takes: a tensor, the values of a vector, a lazy tensor, or a host number, whose dtype gives way
@@ -49,6 +49,39 @@ arguments! {
     f64 => |x| x,
     bool => |x| x,
     Complex<f64> => |z| z,
+}
+
+/// What an eager operator takes where there may be nothing: an [`Argument`], or `None`.
+pub trait OptionalArgument {
+    /// As an operand that may be missing.
+    fn optional(self) -> OptionalOperand;
+}
+
+macro_rules! optional {
+    ($($from:ty),* $(,)?) => {
+        $(impl OptionalArgument for $from {
+            #[track_caller]
+            fn optional(self) -> OptionalOperand {
+                OptionalOperand::from(self.operand())
+            }
+        })*
+    };
+}
+
+// One by one, so that the type of a plain `None` is known.
+optional!(&Tensor, Tensor, &LazyTensor, LazyTensor, Operand, i32, i64, f32, f64, bool, Complex<f64>);
+
+impl<T: Element> OptionalArgument for &[T] {
+    #[track_caller]
+    fn optional(self) -> OptionalOperand {
+        OptionalOperand::from(self.operand())
+    }
+}
+
+impl OptionalArgument for Option<Operand> {
+    fn optional(self) -> OptionalOperand {
+        OptionalOperand::from(self)
+    }
 }
 
 impl<T: Element> Argument for &[T] {

@@ -1,12 +1,13 @@
 //! The twins of operators on whole tensors.
 
 use tj_ir::{
-    Along, At, Axes, Combine, Dim, Dot, Indexing, LazyTensor, NewShape, Order, Reducer, Repeats, Side, Window,
+    Along, At, Axes, Combine, Dim, Dot, End, Indexing, LazyTensor, NewShape, Number, Order, Parts, Reducer,
+    Repeats, Shifts, Side, Window,
 };
 use tj_runtime::Error;
 use tj_tensor::{DType, Scalar, Tensor};
 
-use super::{Argument, twins, value};
+use super::{Argument, OptionalArgument, twins, value};
 
 twins! {
     /// [`LazyTensor::sum`] on data.
@@ -28,9 +29,9 @@ twins! {
     /// [`LazyTensor::count_nonzero`] on data.
     count_nonzero(x; axes: impl Into<Axes>) => Tensor = x.count_nonzero(axes);
     /// [`LazyTensor::argmax`] on data.
-    argmax(x; axis: impl Into<Option<i64>>) => Tensor = x.argmax(axis);
+    argmax(x; axis: impl Into<Axes>) => Tensor = x.argmax(axis);
     /// [`LazyTensor::argmin`] on data.
-    argmin(x; axis: impl Into<Option<i64>>) => Tensor = x.argmin(axis);
+    argmin(x; axis: impl Into<Axes>) => Tensor = x.argmin(axis);
     /// [`LazyTensor::var`] on data.
     var(x; axes: impl Into<Axes>, correction: f64) => Tensor = x.var(axes, correction);
     /// [`LazyTensor::std`] on data.
@@ -69,6 +70,8 @@ twins! {
     quantile(x; q: f64, axis: i64) => Tensor = x.quantile(q, axis);
     /// [`LazyTensor::diff`] on data.
     diff(x; times: u32, axis: i64) => Tensor = x.diff(times, axis);
+    /// [`LazyTensor::diff_with`] on data.
+    diff_with(x; times: u32, axis: i64, prepend: impl OptionalArgument, append: impl OptionalArgument) => Tensor = x.diff_with(times, axis, prepend.optional(), append.optional());
     /// [`LazyTensor::cumulative_sum`] on data.
     cumulative_sum(x; along: impl Into<Along>) => Tensor = x.cumulative_sum(along);
     /// [`LazyTensor::cumulative_prod`] on data.
@@ -83,6 +86,8 @@ twins! {
     argsort(x; axis: i64, order: Order) => Tensor = x.argsort(axis, order);
     /// [`LazyTensor::searchsorted`] on data.
     searchsorted(x, values; side: Side) => Tensor = x.searchsorted(&values, side);
+    /// [`LazyTensor::searchsorted_by`] on data.
+    searchsorted_by(x, values, sorter; side: Side) => Tensor = x.searchsorted_by(&values, side, &sorter);
     /// [`LazyTensor::take`] on data.
     take(x, indices; axis: i64) => Tensor = x.take(&indices, axis);
     /// [`LazyTensor::take_along_axis`] on data.
@@ -118,7 +123,7 @@ twins! {
     /// [`LazyTensor::flip`] on data.
     flip(x; axes: impl Into<Axes>) => Tensor = x.flip(axes);
     /// [`LazyTensor::roll`] on data.
-    roll(x; shift: impl Into<Dim>, axis: impl Into<Option<i64>>) => Tensor = x.roll(shift, axis);
+    roll(x; shifts: impl Into<Shifts>, axes: impl Into<Axes>) => Tensor = x.roll(shifts, axes);
     /// [`LazyTensor::repeat`] on data.
     repeat(x; count: impl Into<Repeats>, axis: impl Into<Option<i64>>) => Tensor = x.repeat(count, axis);
     /// [`LazyTensor::nonzero`] on data.
@@ -143,6 +148,10 @@ twins! {
     pad(x; widths: impl IntoIterator<Item = (i64, i64)>, value: impl Into<Scalar>) => Tensor = x.pad(widths, value);
     /// [`LazyTensor::index`] on data.
     index(x; parts: impl IntoIterator<Item = At>) => Tensor = x.index(parts);
+    /// [`LazyTensor::set`] on data.
+    set(x; parts: impl Into<Parts>, value: impl Argument) => Tensor = x.set(parts, value.operand());
+    /// [`LazyTensor::add_at`] on data.
+    add_at(x; parts: impl Into<Parts>, value: impl Argument) => Tensor = x.add_at(parts, value.operand());
     /// [`LazyTensor::slice_axis`] on data.
     slice_axis(x; axis: i64, part: At) => Tensor = x.slice_axis(axis, part);
     /// [`LazyTensor::sliding_window_view`] on data.
@@ -157,12 +166,14 @@ twins! {
     diag(x; offset: i64) => Tensor = x.diag(offset);
     /// [`LazyTensor::trace`] on data.
     trace(x; offset: i64) => Tensor = x.trace(offset);
+    /// [`LazyTensor::trace_in`] on data.
+    trace_in(x; offset: i64, dtype: DType) => Tensor = x.trace_in(offset, dtype);
     /// [`LazyTensor::cast`] on data.
     cast(x; to: DType) => Tensor = x.cast(to);
     /// [`LazyTensor::positive`] on data.
     positive(x) => Tensor = x.positive();
     /// [`LazyTensor::clip`] on data.
-    clip(x; low: impl Argument, high: impl Argument) => Tensor = x.clip(low.operand(), high.operand());
+    clip(x; low: impl OptionalArgument, high: impl OptionalArgument) => Tensor = x.clip(low.optional(), high.optional());
     /// [`LazyTensor::zeros_like`] on data.
     zeros_like(x) => Tensor = x.zeros_like();
     /// [`LazyTensor::ones_like`] on data.
@@ -191,14 +202,16 @@ twins! {
     /// [`tj_ir::ones`] on data.
     ones(; shape: impl Into<NewShape>, dtype: DType) => Tensor = tj_ir::ones(shape, dtype);
     /// [`tj_ir::arange`] on data.
-    arange(; start: impl Into<Dim>, stop: impl Into<Dim>, step: i64) => Tensor = tj_ir::arange(start, stop, step);
+    arange(; start: impl Into<Number>, stop: impl Into<Number>, step: impl Into<Number>) => Tensor = tj_ir::arange(start, stop, step);
+    /// [`tj_ir::arange_in`] on data.
+    arange_in(; start: impl Into<Number>, stop: impl Into<Number>, step: impl Into<Number>, dtype: DType) => Tensor = tj_ir::arange_in(start, stop, step, dtype);
     /// [`tj_ir::linspace`] on data.
-    linspace(; start: f64, stop: f64, count: impl Into<Dim>, dtype: DType) => Tensor = tj_ir::linspace(start, stop, count, dtype);
+    linspace(; start: f64, stop: impl Into<End>, count: impl Into<Dim>, dtype: DType) => Tensor = tj_ir::linspace(start, stop, count, dtype);
     /// [`tj_ir::eye`] on data.
     eye(; rows: impl Into<Dim>, columns: impl Into<Dim>, offset: i64, dtype: DType) => Tensor = tj_ir::eye(rows, columns, offset, dtype);
 }
 
-fn lazies(parts: impl IntoIterator<Item = impl Argument>) -> Vec<LazyTensor> {
+pub(super) fn lazies(parts: impl IntoIterator<Item = impl Argument>) -> Vec<LazyTensor> {
     parts.into_iter().map(Argument::lazy).collect()
 }
 

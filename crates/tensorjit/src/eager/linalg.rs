@@ -1,7 +1,7 @@
 //! The twins of [`tj_ir::linalg`].
 
 use tj_ir::Axes;
-use tj_ir::linalg::{Factors, MatrixNorm, Triangle};
+use tj_ir::linalg::{Factors, KeptNorm, Triangle};
 use tj_tensor::Tensor;
 
 use super::twins;
@@ -34,7 +34,7 @@ twins! {
     /// [`tj_ir::linalg::matrix_power`] on data.
     matrix_power(x; power: i64) => Tensor = tj_ir::linalg::matrix_power(&x, power);
     /// [`tj_ir::linalg::matrix_norm`] on data.
-    matrix_norm(x; norm: MatrixNorm) => Tensor = tj_ir::linalg::matrix_norm(&x, norm);
+    matrix_norm(x; norm: impl Into<KeptNorm>) => Tensor = tj_ir::linalg::matrix_norm(&x, norm);
     /// [`tj_ir::linalg::vector_norm`] on data.
     vector_norm(x; axes: impl Into<Axes>, order: f64) => Tensor = tj_ir::linalg::vector_norm(&x, axes, order);
 }

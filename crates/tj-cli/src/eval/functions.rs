@@ -2,133 +2,25 @@
 //!
 //! Names, order and defaults are those of the array API where it has the function; `axis=-1` where it reduces nothing.
 
-use tensorjit::linalg::{self, Factors, MatrixNorm, Triangle};
-use tensorjit::random::{self, Key};
+use tensorjit::linalg::{self, Factors};
 use tensorjit::{
-    Along, Axes, DType, Dim, Dot, Indexing, LazyTensor, Order, Side, along, arange, broadcast_arrays, concat,
-    cross, einsum, eye, full, inner, kron, linspace, meshgrid, ones, outer, stack, tensordot, vecdot, zeros,
+    Along, Axes, Dim, Dot, Indexing, LazyTensor, OptionalOperand, Order, Shifts, Side, along,
+    broadcast_arrays, concat, cross, einsum, inner, kron, meshgrid, outer, stack, tensordot, vecdot,
 };
+
+mod create;
+mod modules;
+mod numpy;
+mod table;
 
 use super::Value;
 use super::bound::Bound;
 use crate::diagnostic::Diagnostic;
 
-/// Words before a dot that are no receivers.
-pub(super) const MODULES: &[&str] = &["linalg", "random"];
+pub(super) use table::FUNCTIONS;
 
-/// Functions and their parameters. A star takes all positional arguments that are left.
-pub(super) const FUNCTIONS: &[(&str, &[&str])] = &[
-    ("sum", &["x", "axis", "keepdims", "dtype"]),
-    ("prod", &["x", "axis", "keepdims", "dtype"]),
-    ("max", &["x", "axis", "keepdims"]),
-    ("min", &["x", "axis", "keepdims"]),
-    ("mean", &["x", "axis", "keepdims"]),
-    ("any", &["x", "axis", "keepdims"]),
-    ("all", &["x", "axis", "keepdims"]),
-    ("count_nonzero", &["x", "axis", "keepdims"]),
-    ("ptp", &["x", "axis", "keepdims"]),
-    ("logsumexp", &["x", "axis", "keepdims"]),
-    ("nansum", &["x", "axis", "keepdims"]),
-    ("nanprod", &["x", "axis", "keepdims"]),
-    ("nanmax", &["x", "axis", "keepdims"]),
-    ("nanmin", &["x", "axis", "keepdims"]),
-    ("nanmean", &["x", "axis", "keepdims"]),
-    ("var", &["x", "axis", "correction", "keepdims"]),
-    ("std", &["x", "axis", "correction", "keepdims"]),
-    ("nanvar", &["x", "axis", "correction", "keepdims"]),
-    ("nanstd", &["x", "axis", "correction", "keepdims"]),
-    ("average", &["x", "weights", "axis", "keepdims"]),
-    ("argmax", &["x", "axis"]),
-    ("argmin", &["x", "axis"]),
-    ("median", &["x", "axis"]),
-    ("quantile", &["x", "q", "axis"]),
-    ("softmax", &["x", "axis"]),
-    ("log_softmax", &["x", "axis"]),
-    ("cumulative_sum", &["x", "axis", "include_initial"]),
-    ("cumulative_prod", &["x", "axis", "include_initial"]),
-    ("cumulative_max", &["x", "axis", "include_initial"]),
-    ("cumulative_min", &["x", "axis", "include_initial"]),
-    ("diff", &["x", "axis", "n"]),
-    ("sort", &["x", "axis", "descending"]),
-    ("argsort", &["x", "axis", "descending"]),
-    ("searchsorted", &["x", "values", "side"]),
-    ("nonzero", &["x"]),
-    ("argwhere", &["x"]),
-    ("compress", &["x", "condition", "axis"]),
-    ("unique_values", &["x"]),
-    ("unique_counts", &["x"]),
-    ("unique_inverse", &["x"]),
-    ("unique_all", &["x"]),
-    ("take", &["x", "indices", "axis"]),
-    ("take_along_axis", &["x", "indices", "axis"]),
-    ("scatter_add", &["x", "indices", "updates", "axis"]),
-    ("matmul", &["x", "y"]),
-    ("tensordot", &["x", "y", "axes"]),
-    ("vecdot", &["x", "y", "axis"]),
-    ("inner", &["x", "y"]),
-    ("outer", &["x", "y"]),
-    ("kron", &["x", "y"]),
-    ("cross", &["x", "y", "axis"]),
-    ("einsum", &["subscripts", "*operands"]),
-    ("transpose", &["x"]),
-    ("matrix_transpose", &["x"]),
-    ("permute", &["x", "*axes"]),
-    ("permute_dims", &["x", "*axes"]),
-    ("swapaxes", &["x", "first", "second"]),
-    ("moveaxis", &["x", "from", "to"]),
-    ("reshape", &["x", "*shape"]),
-    ("flatten", &["x"]),
-    ("broadcast_to", &["x", "*shape"]),
-    ("broadcast_arrays", &["*tensors"]),
-    ("meshgrid", &["*tensors"]),
-    ("expand_dims", &["x", "axis"]),
-    ("squeeze", &["x", "axis"]),
-    ("flip", &["x", "axis"]),
-    ("roll", &["x", "shift", "axis"]),
-    ("repeat", &["x", "count", "axis"]),
-    ("tile", &["x", "*counts"]),
-    ("pad", &["x", "widths", "value"]),
-    ("concat", &["tensors", "axis"]),
-    ("stack", &["tensors", "axis"]),
-    ("unstack", &["x", "axis"]),
-    ("tril", &["x", "k"]),
-    ("triu", &["x", "k"]),
-    ("diagonal", &["x", "k"]),
-    ("diag", &["x", "k"]),
-    ("trace", &["x", "k"]),
-    ("clip", &["x", "min", "max"]),
-    ("positive", &["x"]),
-    ("cast", &["x", "dtype"]),
-    ("astype", &["x", "dtype"]),
-    ("arange", &["start", "stop", "step"]),
-    ("linspace", &["start", "stop", "num", "dtype"]),
-    ("zeros", &["shape", "dtype"]),
-    ("ones", &["shape", "dtype"]),
-    ("full", &["shape", "value"]),
-    ("eye", &["rows", "columns", "k", "dtype"]),
-    ("zeros_like", &["x"]),
-    ("ones_like", &["x"]),
-    ("full_like", &["x", "value"]),
-    ("linalg.cholesky", &["x", "upper"]),
-    ("linalg.det", &["x"]),
-    ("linalg.slogdet", &["x"]),
-    ("linalg.inv", &["x"]),
-    ("linalg.solve", &["x", "y"]),
-    ("linalg.qr", &["x", "mode"]),
-    ("linalg.svd", &["x", "full_matrices"]),
-    ("linalg.svdvals", &["x"]),
-    ("linalg.eigh", &["x"]),
-    ("linalg.eigvalsh", &["x"]),
-    ("linalg.matrix_rank", &["x", "tolerance"]),
-    ("linalg.pinv", &["x", "tolerance"]),
-    ("linalg.matrix_power", &["x", "n"]),
-    ("linalg.matrix_norm", &["x"]),
-    ("linalg.vector_norm", &["x", "axis", "keepdims", "ord"]),
-    ("random.bits", &["key", "shape"]),
-    ("random.uniform", &["key", "shape", "dtype"]),
-    ("random.normal", &["key", "shape", "dtype"]),
-    ("random.integers", &["key", "low", "high", "shape", "dtype"]),
-];
+/// Words before a dot that are no receivers.
+pub(super) const MODULES: &[&str] = &["linalg", "random", "fft"];
 
 /// What a function gives.
 pub(super) enum Results {
@@ -141,6 +33,12 @@ pub(super) enum Results {
 /// Calls one of [`FUNCTIONS`].
 pub(super) fn run(function: &str, bound: &Bound<'_>) -> Result<Results, Diagnostic> {
     let several = match function {
+        "split" => {
+            let (parts, span) = bound.need("parts")?;
+            let count = usize::try_from(parts.as_int(span)?);
+            let count = count.map_err(|_| parts.not("a number of parts", span))?;
+            bound.tensor("x")?.split(count, bound.int_or("axis", 0)?)
+        }
         "unstack" => bound.tensor("x")?.unstack(bound.int_or("axis", 0)?),
         "nonzero" => bound.tensor("x")?.nonzero(),
         "unique_counts" => <[_; 2]>::from(bound.tensor("x")?.unique_counts()).into(),
@@ -171,13 +69,21 @@ pub(super) fn run(function: &str, bound: &Bound<'_>) -> Result<Results, Diagnost
 
 fn one(function: &str, bound: &Bound<'_>) -> Result<LazyTensor, Diagnostic> {
     if let Some(module) = function.strip_prefix("linalg.") {
-        return of_linalg(module, bound);
+        return modules::of_linalg(module, bound);
     }
     if let Some(module) = function.strip_prefix("random.") {
-        return of_random(module, bound);
+        return modules::of_random(module, bound);
+    }
+    if let Some(module) = function.strip_prefix("fft.") {
+        return modules::of_fft(module, bound);
+    }
+    if let Some(made) = numpy::without_x(function, bound)? {
+        return Ok(made);
     }
     match function {
-        "arange" | "linspace" | "zeros" | "ones" | "full" | "eye" => return created(function, bound),
+        "arange" | "linspace" | "logspace" | "geomspace" | "zeros" | "ones" | "full" | "eye" => {
+            return create::created(function, bound);
+        }
         "concat" => {
             let axis = match bound.get("axis") {
                 Some((Value::None, _)) => None,
@@ -196,6 +102,9 @@ fn one(function: &str, bound: &Bound<'_>) -> Result<LazyTensor, Diagnostic> {
     if let Some(reduced) = reduced(function, &x, bound)? {
         return Ok(reduced);
     }
+    if let Some(made) = numpy::of_x(function, &x, bound)? {
+        return Ok(made);
+    }
     let y = |name| bound.tensor(name);
     Ok(match function {
         "cumulative_sum" => x.cumulative_sum(way(&x, bound)?),
@@ -205,10 +114,19 @@ fn one(function: &str, bound: &Bound<'_>) -> Result<LazyTensor, Diagnostic> {
         "diff" => {
             let (value, span) = bound.get("n").unwrap_or((&Value::Int(1), bound.span));
             let times = u32::try_from(value.as_int(span)?);
-            x.diff(times.map_err(|_| value.not("a number of times", span))?, bound.int_or("axis", -1)?)
+            let times = times.map_err(|_| value.not("a number of times", span))?;
+            x.diff_with(
+                times,
+                bound.int_or("axis", -1)?,
+                optional(bound, "prepend")?,
+                optional(bound, "append")?,
+            )
         }
         "sort" => x.sort(bound.int_or("axis", -1)?, order(bound)?),
         "argsort" => x.argsort(bound.int_or("axis", -1)?, order(bound)?),
+        "searchsorted" if bound.given("sorter").is_some() => {
+            x.searchsorted_by(&y("values")?, side(bound)?, &y("sorter")?)
+        }
         "searchsorted" => x.searchsorted(&y("values")?, side(bound)?),
         "argwhere" => x.argwhere(),
         "compress" => x.compress(&y("condition")?, bound.maybe_int("axis")?),
@@ -223,7 +141,7 @@ fn one(function: &str, bound: &Bound<'_>) -> Result<LazyTensor, Diagnostic> {
         "outer" => outer(&x, &y("y")?),
         "kron" => kron(&x, &y("y")?),
         "cross" => cross(&x, &y("y")?, bound.int_or("axis", -1)?),
-        "clip" => x.clip(bound.operand("min")?, bound.operand("max")?),
+        "clip" => x.clip(optional(bound, "min")?, optional(bound, "max")?),
         "positive" => x.positive(),
         "cast" | "astype" => x.cast(bound.dtype("dtype")?),
         "zeros_like" => x.zeros_like(),
@@ -260,8 +178,8 @@ fn reduced(function: &str, x: &LazyTensor, bound: &Bound<'_>) -> Result<Option<L
         "nanvar" => x.nanvar(bound.axes()?, correction()?),
         "nanstd" => x.nanstd(bound.axes()?, correction()?),
         "average" => x.average(bound.axes()?, &bound.tensor("weights")?),
-        "argmax" => x.argmax(bound.maybe_int("axis")?),
-        "argmin" => x.argmin(bound.maybe_int("axis")?),
+        "argmax" => x.argmax(bound.axes()?),
+        "argmin" => x.argmin(bound.axes()?),
         "median" => x.median(bound.int_or("axis", -1)?),
         "quantile" => {
             let (q, span) = bound.need("q")?;
@@ -291,7 +209,7 @@ fn moved(function: &str, x: LazyTensor, bound: &Bound<'_>) -> Result<LazyTensor,
         "expand_dims" => x.expand_dims(bound.ints("axis")?.as_slice()),
         "squeeze" => x.squeeze(bound.ints("axis")?.as_slice()),
         "flip" => x.flip(bound.axes()?),
-        "roll" => x.roll(bound.size("shift")?, bound.maybe_int("axis")?),
+        "roll" => x.roll(Shifts::from(bound.sizes("shift")?), bound.axes()?),
         "repeat" => match bound.need("count")?.0 {
             Value::Tensor(counts) => x.repeat(counts, bound.maybe_int("axis")?),
             _ => x.repeat(bound.size("count")?, bound.maybe_int("axis")?),
@@ -304,67 +222,16 @@ fn moved(function: &str, x: LazyTensor, bound: &Bound<'_>) -> Result<LazyTensor,
         "triu" => x.triu(offset()?),
         "diagonal" => x.diagonal(offset()?),
         "diag" => x.diag(offset()?),
+        "trace" if bound.given("dtype").is_some() => x.trace_in(offset()?, bound.dtype("dtype")?),
         "trace" => x.trace(offset()?),
         _ => return Err(Diagnostic::new(format!("`{function}` cannot be called"), bound.span)),
     })
 }
 
-fn created(function: &str, bound: &Bound<'_>) -> Result<LazyTensor, Diagnostic> {
-    let dtype = || bound.dtype_or("dtype", DType::F64);
-    Ok(match function {
-        "arange" => {
-            let (start, stop) = match bound.given("stop") {
-                Some(_) => (bound.size("start")?, bound.size("stop")?),
-                None => (Dim::from(0), bound.size("start")?),
-            };
-            arange(start, stop, bound.int_or("step", 1)?)
-        }
-        "linspace" => {
-            let ((start, a), (stop, b)) = (bound.need("start")?, bound.need("stop")?);
-            linspace(start.as_float(a)?, stop.as_float(b)?, bound.size("num")?, dtype()?)
-        }
-        "zeros" => zeros(bound.sizes("shape")?, dtype()?),
-        "ones" => ones(bound.sizes("shape")?, dtype()?),
-        "full" => full(bound.sizes("shape")?, scalar(bound)?),
-        _ => {
-            let rows = bound.size("rows")?;
-            let columns =
-                if bound.given("columns").is_some() { bound.size("columns")? } else { rows.clone() };
-            eye(rows, columns, bound.int_or("k", 0)?, dtype()?)
-        }
-    })
-}
-
-fn of_linalg(function: &str, bound: &Bound<'_>) -> Result<LazyTensor, Diagnostic> {
-    let x = bound.tensor("x")?;
-    Ok(match function {
-        "cholesky" => {
-            let upper = bound.flag("upper")?;
-            linalg::cholesky(&x, if upper { Triangle::Upper } else { Triangle::Lower })
-        }
-        "det" => linalg::det(&x),
-        "inv" => linalg::inv(&x),
-        "solve" => linalg::solve(&x, &bound.tensor("y")?),
-        "svdvals" => linalg::svdvals(&x),
-        "eigvalsh" => linalg::eigvalsh(&x),
-        "matrix_rank" => linalg::matrix_rank(&x, bound.maybe_float("tolerance")?),
-        "pinv" => linalg::pinv(&x, bound.maybe_float("tolerance")?),
-        "matrix_power" => linalg::matrix_power(&x, bound.int("n")?),
-        "matrix_norm" => linalg::matrix_norm(&x, MatrixNorm::Frobenius),
-        _ => linalg::vector_norm(&x, bound.axes()?, bound.float_or("ord", 2.0)?),
-    })
-}
-
-fn of_random(function: &str, bound: &Bound<'_>) -> Result<LazyTensor, Diagnostic> {
-    let key = Key::from(bound.int("key")?.cast_unsigned());
-    let shape = if bound.given("shape").is_some() { bound.sizes("shape")? } else { Vec::new() };
-    let dtype = |otherwise| bound.dtype_or("dtype", otherwise);
-    Ok(match function {
-        "bits" => random::bits(key, shape),
-        "uniform" => random::uniform(key, shape, dtype(DType::F64)?),
-        "normal" => random::normal(key, shape, dtype(DType::F64)?),
-        _ => random::integers(key, bound.int("low")?, bound.int("high")?, shape, dtype(DType::I64)?),
-    })
+/// An argument that may be missing.
+fn optional(bound: &Bound<'_>, name: &str) -> Result<OptionalOperand, Diagnostic> {
+    let given = bound.given(name).map(|_| bound.operand(name)).transpose()?;
+    Ok(OptionalOperand::from(given))
 }
 
 /// The axes that are one probability, by default the last.
@@ -375,7 +242,8 @@ fn last(bound: &Bound<'_>) -> Result<Axes, Diagnostic> {
 /// Along which axis a cumulative function runs; it can be left out where there is one.
 fn way(x: &LazyTensor, bound: &Bound<'_>) -> Result<Along, Diagnostic> {
     let axis = if x.rank() == 1 { bound.int_or("axis", 0)? } else { bound.int("axis")? };
-    Ok(if bound.flag("include_initial")? { along(axis).include_initial() } else { along(axis) })
+    let way = if bound.flag("include_initial")? { along(axis).include_initial() } else { along(axis) };
+    Ok(if bound.given("dtype").is_some() { way.in_dtype(bound.dtype("dtype")?) } else { way })
 }
 
 fn order(bound: &Bound<'_>) -> Result<Order, Diagnostic> {

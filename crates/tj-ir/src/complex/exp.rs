@@ -11,13 +11,25 @@ impl Builder<'_> {
     }
 
     /// `exp(x) (cos y + i sin y)`.
-    pub(super) fn exp(&mut self, [x, y]: Parts) -> Parts {
-        let is_large = self.is_above(x, self.limit());
+    pub(super) fn exp(&mut self, z: Parts) -> Parts {
+        self.power(Op::Exp, self.limit(), z, z[1])
+    }
+
+    /// `2^x (cos t + i sin t)` with the angle `t = y log 2`.
+    pub(super) fn exp2(&mut self, z: Parts) -> Parts {
+        let limit = if self.dtype == tj_tensor::DType::F32 { 127.0 } else { 1023.0 };
+        let angle = self.times(z[1], std::f64::consts::LN_2);
+        self.power(Op::Exp2, limit, z, angle)
+    }
+
+    /// A real power `op(x)`, turned by an angle that follows from `y`; beyond the limit its root is taken twice.
+    fn power(&mut self, op: Op, limit: f64, [x, y]: Parts, angle: ExprId) -> Parts {
+        let is_large = self.is_above(x, limit);
         let half = self.times(x, 0.5);
         let exponent = self.choose(is_large, half, x);
-        let size = self.one(Op::Exp, exponent);
+        let size = self.one(op, exponent);
         let [re, im] = [Op::Cos, Op::Sin].map(|op| {
-            let part = self.one(op, y);
+            let part = self.one(op, angle);
             let once = self.two(Op::Mul, size, part);
             let twice = self.two(Op::Mul, once, size);
             self.choose(is_large, twice, once)

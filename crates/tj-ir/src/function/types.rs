@@ -24,6 +24,7 @@ impl Function {
             Function::Searchsorted { .. } => plain && args[1] == first,
             Function::Scan { op, .. } => plain && scans(op, first),
             Function::Take | Function::TakeAlong => plain && args[1] == DType::I64,
+            Function::Locate { .. } => args == [DType::I64; 2],
             Function::Scatter { combine } | Function::ScatterAlong { combine } => {
                 let combines = match combine {
                     Combine::Set => true,
@@ -51,6 +52,7 @@ impl Function {
             | Function::Scan { .. }
             | Function::Take
             | Function::TakeAlong
+            | Function::Locate { .. }
             | Function::Scatter { .. }
             | Function::ScatterAlong { .. }
             | Function::Cholesky { .. }
@@ -78,6 +80,7 @@ impl Function {
             | Function::Searchsorted { .. }
             | Function::Take
             | Function::TakeAlong
+            | Function::Locate { .. }
             | Function::Scatter { .. }
             | Function::ScatterAlong { .. } => (&[false; 3], &[false]),
             Function::Rfft => (&[false], &[true]),
@@ -119,7 +122,9 @@ impl Function {
         let matrix = |rows: Dim, columns: Dim, field: Field| [rows, columns].into_iter().chain(pair(field));
         let mut shape: Shape = first[..rows].iter().cloned().collect();
         match (self, output) {
-            (Function::Sort { .. } | Function::Argsort { .. }, 0) => shape.extend(core.iter().cloned()),
+            (Function::Sort { .. } | Function::Argsort { .. } | Function::Locate { .. }, 0) => {
+                shape.extend(core.iter().cloned())
+            }
             (Function::Scan { initial, .. }, 0) => {
                 shape.push(&core[0] + i64::from(initial));
                 shape.extend(core[1..].iter().cloned());
@@ -191,6 +196,7 @@ impl Function {
             | Function::Scan { .. }
             | Function::Take
             | Function::TakeAlong
+            | Function::Locate { .. }
             | Function::Qr { .. }
             | Function::Svd { .. }
             | Function::Svdvals { .. }

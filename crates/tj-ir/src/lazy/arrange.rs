@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use super::call::or_failed;
 use super::elementwise::{Fit, attach, broadcast};
 use super::movement::{insert_axes, moved, position};
-use super::reduce::resolve_axis;
+use super::reduce::{Axes, resolve_axis};
 use super::select::{Repeats, repeat_by};
 use super::sizes::require_size;
 use super::{At, BROADCAST, LazyTensor, Shape};
@@ -44,6 +44,46 @@ pub(super) fn along(
     let mut shape = arg.0.shape.clone();
     shape[axis] = size;
     moved(name, arg, shape, map, location)
+}
+
+/// By how much [`LazyTensor::roll`] moves: one number, or one for each axis.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shifts(SmallVec<[Dim; 4]>);
+
+macro_rules! shifts {
+    ($($from:ty),*) => {
+        $(impl From<$from> for Shifts {
+            fn from(shift: $from) -> Shifts {
+                Shifts(SmallVec::from_iter([Dim::from(shift)]))
+            }
+        })*
+    };
+}
+
+shifts!(i32, i64, usize, Dim);
+
+impl From<&Dim> for Shifts {
+    fn from(shift: &Dim) -> Shifts {
+        Shifts::from(shift.clone())
+    }
+}
+
+impl<const N: usize> From<[i64; N]> for Shifts {
+    fn from(shifts: [i64; N]) -> Shifts {
+        Shifts(shifts.into_iter().map(Dim::from).collect())
+    }
+}
+
+impl<const N: usize> From<[Dim; N]> for Shifts {
+    fn from(shifts: [Dim; N]) -> Shifts {
+        Shifts(shifts.into_iter().collect())
+    }
+}
+
+impl From<Vec<Dim>> for Shifts {
+    fn from(shifts: Vec<Dim>) -> Shifts {
+        Shifts(shifts.into_iter().collect())
+    }
 }
 
 impl LazyTensor {
@@ -128,28 +168,55 @@ impl LazyTensor {
         self.attempt(|location| self.try_reshape(&[None], location))
     }
 
-    /// Elements moved by `shift` towards the end, those that leave come in again at the other side; along one axis,
-    /// or over all elements in row-major order. For several axes roll one after the other: index maps compose.
+    /// The same as [`flatten`](LazyTensor::flatten), by NumPy's other name.
+    #[track_caller]
+    pub fn ravel(&self) -> LazyTensor {
+        self.flatten()
+    }
+
+    /// Elements moved towards the end, those that leave come in again at the other side; along some axes, by one shift for
+    /// all of them or one each, or over all elements in row-major order.
+    ///
+    /// ```
+    /// use tj_ir::{zeros, Dim};
+    /// use tj_tensor::DType;
+    /// let x = zeros([2, 3], DType::F32);
+    /// assert_eq!(x.roll(1, 0).shape(), x.shape());
+    /// assert_eq!(x.roll([1, -1], [0, 1]).roll(2, None).shape(), x.shape());
+    /// ```
     ///
     /// # Errors
-    /// An axis outside the rank.
+    /// An axis outside the rank; several shifts, but not one for each axis.
     #[track_caller]
-    pub fn roll(&self, shift: impl Into<Dim>, axis: impl Into<Option<i64>>) -> LazyTensor {
-        let (shift, axis) = (shift.into(), axis.into());
+    pub fn roll(&self, shifts: impl Into<Shifts>, axes: impl Into<Axes>) -> LazyTensor {
+        let (Shifts(shifts), axes) = (shifts.into(), axes.into());
         self.attempt(|location| {
             let op = "roll";
-            let Some(axis) = axis else {
+            let axes = axes.named();
+            if shifts.len() != 1 && shifts.len() != axes.map_or(1, <[i64]>::len) {
+                let problem = format!("{} shifts for {} axes", shifts.len(), axes.map_or(1, <[i64]>::len));
+                return Err(Cause::Argument { op, problem });
+            }
+            let Some(axes) = axes else {
                 let flat = self.try_reshape(&[None], location)?;
                 let size = flat.shape()[0].clone();
-                let at = (position(0) - &shift).modulo(&size);
+                let at = (position(0) - &shifts[0]).modulo(&size);
                 let rolled = along(op, &flat, 0, size, at, location);
                 let shape: Vec<Option<Dim>> = self.shape().iter().cloned().map(Some).collect();
                 return rolled.try_reshape(&shape, location);
             };
-            let axis = resolve_axis(op, self.rank(), axis)?;
-            let size = self.shape()[axis].clone();
-            let at = (position(axis) - &shift).modulo(&size);
-            Ok(along(op, self, axis, size, at, location))
+            // An axis that is named twice is moved twice.
+            let mut by = vec![None; self.rank()];
+            for (k, &axis) in axes.iter().enumerate() {
+                let entry: &mut Option<Dim> = &mut by[resolve_axis(op, self.rank(), axis)?];
+                let shift = &shifts[k % shifts.len()];
+                *entry = Some(entry.take().map_or(shift.clone(), |so_far| so_far + shift));
+            }
+            let at = by.into_iter().enumerate().map(|(d, shift)| match shift {
+                Some(shift) => (position(d) - shift).modulo(&self.shape()[d]),
+                None => position(d),
+            });
+            Ok(moved(op, self, self.0.shape.clone(), at.collect(), location))
         })
     }
 

@@ -131,7 +131,7 @@ pub(super) fn as_shape(arg: &LazyTensor, shape: Shape, location: Place) -> LazyT
     if arg.shape() == shape.as_slice() {
         return arg.clone();
     }
-    let map = super::movement::reshape_map(arg.shape(), &shape);
+    let map = super::reshape::reshape_map(arg.shape(), &shape);
     moved("reshape", arg, shape, map, location)
 }
 

@@ -4,9 +4,9 @@ use std::panic::Location;
 
 use tj_tensor::{DType, Scalar};
 
-use super::elementwise::{Operand, attach, map};
+use super::elementwise::{attach, map};
 use super::movement::{Attempt, moved};
-use super::positions::{positions, positions_along, scalar, size_number};
+use super::positions::{positions_along, scalar};
 use super::shape::NewShape;
 use super::sizes::require_size;
 use super::{LazyTensor, Shape};
@@ -117,65 +117,6 @@ fn spread(
         return number;
     }
     moved(op, &number, Shape::from(shape), Indices::new(), location)
-}
-
-/// `start, start + step, ..` before `stop`, in `i64`.
-///
-/// ```
-/// use tj_ir::{arange, Dim};
-/// let n = Dim::new("N", ..)?;
-/// assert_eq!(arange(0, n.clone(), 1).shape(), [n]);
-/// assert_eq!(arange(7, 0, -2).shape(), [Dim::from(4)]);
-/// # Ok::<(), tj_ir::DimError>(())
-/// ```
-///
-/// # Errors
-/// A step of 0.
-#[track_caller]
-pub fn arange(start: impl Into<Dim>, stop: impl Into<Dim>, step: i64) -> LazyTensor {
-    let (start, stop, location) = (start.into(), stop.into(), Location::caller());
-    built(location, || {
-        let stride = step.checked_abs().filter(|&stride| stride != 0).map(Dim::from);
-        let Some(stride) = stride else {
-            return Err(Cause::Argument { op: "arange", problem: format!("a step of {step}") });
-        };
-        let distance = if step > 0 { &stop - &start } else { &start - &stop };
-        let size = distance.ceildiv(&stride).max(&Dim::ZERO);
-        size.check()?;
-        let at = positions(&size, location);
-        let scaled = map(Op::Mul, [at.into(), step.into()], location);
-        Ok(map(Op::Add, [scaled.into(), size_number(&start, location).into()], location))
-    })
-}
-
-/// `count` numbers from `start` to `stop`, both included: `start + i * ((stop - start) / (count - 1))`, and `stop`
-/// itself at the end; one number is `start`.
-///
-/// # Errors
-/// A dtype that is not f32 or f64; a count that is negative whatever the symbols are.
-#[track_caller]
-pub fn linspace(start: f64, stop: f64, count: impl Into<Dim>, dtype: DType) -> LazyTensor {
-    let (count, location, op) = (count.into(), Location::caller(), "linspace");
-    built(location, || {
-        let mut guards = Vec::new();
-        require_size(op, 0, &count, &mut guards, location)?;
-        require_float(op, dtype)?;
-        let number = |x: f64| Operand::from(scalar(Scalar::F64(x), location));
-        let apply = |op: Op, args: [Operand; 2]| Operand::from(map(op, args, location));
-        let mut at = positions(&count, location);
-        attach(&mut at, guards);
-        let last = size_number(&(&count - 1), location);
-        let is_last = map(Op::Equal, [(&at).into(), (&last).into()], location);
-        let float = |t: &LazyTensor| Operand::from(map(Op::Cast(DType::F64), [t.into()], location));
-        let gaps = apply(Op::Maximum, [float(&last), number(1.0)]);
-        let step = apply(Op::Div, [number(stop - start), gaps]);
-        let inner = apply(Op::Add, [apply(Op::Mul, [float(&at), step]), number(start)]);
-        // A lone number is the first, not the last.
-        let lone = map(Op::Equal, [(&last).into(), 0.into()], location);
-        let end = map(Op::Where, [lone.into(), number(start), number(stop)], location);
-        let exact = map(Op::Where, [is_last.into(), end.into(), inner], location);
-        Ok(map(Op::Cast(dtype), [exact.into()], location))
-    })
 }
 
 /// Ones on a diagonal of a matrix, zeros elsewhere. The diagonal starts `offset` columns to the right of the first

@@ -280,7 +280,7 @@ impl ScalarOp {
         for (k, arg) in args.iter().enumerate() {
             writer.values.insert(Arc::as_ptr(&arg.0), k as u32);
         }
-        for node in post_order(std::iter::once(&result)) {
+        for node in post_order(std::iter::once(&result), &crate::stage::Known::default()) {
             if node.dtype.is_complex() {
                 return Ok(Instance::Complex);
             }
@@ -299,7 +299,11 @@ impl ScalarOp {
                     let problem = format!("its body reads {}, which is no argument of it", node.word());
                     return Err(self.wrong(problem));
                 }
-                Kind::Move { .. } | Kind::Reduce { .. } | Kind::Matmul { .. } | Kind::Call { .. } => {
+                Kind::Move { .. }
+                | Kind::Reduce { .. }
+                | Kind::Matmul { .. }
+                | Kind::Call { .. }
+                | Kind::Select { .. } => {
                     let problem = format!("its body is not elementwise: it uses {}", node.word());
                     return Err(self.wrong(problem));
                 }

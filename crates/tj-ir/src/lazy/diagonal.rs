@@ -2,16 +2,16 @@
 
 use std::panic::Location;
 
-use super::elementwise::map;
+use super::elementwise::{Operand, as_tensor, attach, map, operand_dtype, require_equal};
 use super::movement::{moved, position};
 use super::positions::{at_least_one, clamped, positions_along, scalar};
-use super::reduce::{Axes, reduce};
+use super::reduce::{Axes, reduce, reduce_in};
 use super::{LazyTensor, Shape};
 use crate::dim::Dim;
-use crate::error::Cause;
+use crate::error::{Cause, IrError};
 use crate::expr::Indices;
 use crate::op::{Op, ReduceOp};
-use tj_tensor::Scalar;
+use tj_tensor::{DType, Scalar};
 
 impl LazyTensor {
     /// The lower triangle of each matrix, zeros above: elements with `column - row <= offset` stay.
@@ -57,6 +57,35 @@ impl LazyTensor {
             let elements = diagonal("trace", self, offset, location)?;
             Ok(reduce(ReduceOp::Sum, &elements, &Axes::from(-1), location))
         })
+    }
+
+    /// [`trace`](LazyTensor::trace) in a dtype of choice: elements are converted first.
+    ///
+    /// # Errors
+    /// As there.
+    #[track_caller]
+    pub fn trace_in(&self, offset: i64, dtype: DType) -> LazyTensor {
+        self.attempt(|location| {
+            let elements = diagonal("trace", self, offset, location)?;
+            Ok(reduce_in("trace", ReduceOp::Sum, &elements, &Axes::from(-1), dtype, location))
+        })
+    }
+
+    /// Another number, or the elements of a vector, on the diagonal of each matrix.
+    ///
+    /// ```
+    /// use tj_ir::zeros;
+    /// use tj_tensor::DType;
+    /// let x = zeros([3, 4], DType::F32);
+    /// assert_eq!(x.fill_diagonal(1.0).shape(), x.shape());
+    /// ```
+    ///
+    /// # Errors
+    /// A rank below 2; a value of a higher rank than 1, or of a size that is not that of the diagonal.
+    #[track_caller]
+    pub fn fill_diagonal(&self, value: impl Into<Operand>) -> LazyTensor {
+        let value = value.into();
+        self.attempt(|location| filled(self, &value, location))
     }
 
     /// The square matrix with this vector on a diagonal and zeros elsewhere, or the diagonal of a matrix.
@@ -119,6 +148,32 @@ fn diagonal(
     at.push(position(batch) + down);
     at.push(position(batch) + right);
     Ok(moved(op, arg, shape, at, location))
+}
+
+fn filled(arg: &LazyTensor, value: &Operand, location: &'static Location<'static>) -> Attempt {
+    let op = "fill_diagonal";
+    let fail = |error: IrError| Cause::clone(&error.cause);
+    require_matrix(op, arg)?;
+    let value = as_tensor(value, operand_dtype(value, Some(arg.dtype())), op, location).map_err(fail)?;
+    let value = map(Op::Cast(arg.dtype()), [value.into()], location);
+    value.check().map_err(fail)?;
+    let sides = &arg.shape()[arg.rank() - 2..];
+    let hit = compare(Op::Equal, sides, 0, location);
+    let value = match value.rank() {
+        0 => value,
+        1 => {
+            let (mut guards, length) = (Vec::new(), sides[0].min(&sides[1]));
+            let sizes = (&value.shape()[0], &length);
+            require_equal(op, arg.shape(), value.shape(), sizes, &mut guards, location)?;
+            let whole = at_least_one(&value, 0, location);
+            let at = Indices::from_iter([clamped(&position(0), &length)]);
+            let mut column = moved(op, &whole, Shape::from_iter([sides[0].clone(), Dim::ONE]), at, location);
+            attach(&mut column, guards);
+            column
+        }
+        rank => return Err(Cause::Rank { op, expected: "needs a number or a vector", rank }),
+    };
+    Ok(map(Op::Where, [hit.into(), value.into(), arg.into()], location))
 }
 
 fn spread(arg: &LazyTensor, offset: i64, location: &'static Location<'static>) -> LazyTensor {

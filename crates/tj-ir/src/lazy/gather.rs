@@ -5,7 +5,8 @@ use std::panic::Location;
 use super::call::{Made, Place, as_shape, call_one, from_last, merge_axes, or_failed, positions, to_last};
 use super::complex::{PartsOp, by_parts, join, part};
 use super::elementwise::{Fit, broadcast, map, require_equal};
-use super::movement::moved;
+use super::movement::{insert_axes, moved};
+use super::positions::size_number;
 use super::reduce::resolve_axis;
 use super::{BROADCAST, LazyTensor, Shape};
 use crate::dim::Dim;
@@ -130,7 +131,17 @@ fn taken_shape(x: &LazyTensor, indices: &LazyTensor, axis: usize) -> Shape {
     before.iter().chain(indices.shape()).chain(after).cloned().collect()
 }
 
-fn take(x: &LazyTensor, indices: &LazyTensor, axis: i64, location: Place) -> Made {
+/// Positions along an axis of this size, counted from its start; one outside is an error of the call.
+pub(super) fn located(op: &'static str, at: &LazyTensor, axis: usize, size: &Dim, location: Place) -> Made {
+    let flat = merge_axes(&positions(op, at, location)?, 0, at.rank(), location);
+    let size = insert_axes(&size_number(size, location), &[0], location);
+    // A rank is far below 256.
+    let function = Function::Locate { axis: u8::try_from(axis).unwrap_or(u8::MAX) };
+    let found = call_one(op, function, vec![flat, size], &[], location)?;
+    Ok(as_shape(&found, at.0.shape.clone(), location))
+}
+
+pub(super) fn take(x: &LazyTensor, indices: &LazyTensor, axis: i64, location: Place) -> Made {
     let op = "take";
     if x.dtype().is_complex() {
         return by_parts(x, location, |part| take(part, indices, axis, location));
@@ -193,7 +204,7 @@ fn check_combine(op: &'static str, x: &LazyTensor, combine: Combine, location: P
     }
 }
 
-fn scatter(
+pub(super) fn scatter(
     x: &LazyTensor,
     indices: &LazyTensor,
     updates: &LazyTensor,

@@ -1,15 +1,17 @@
-//! Indexing with ranges and numbers, as a tuple: `x.at((1.., 0, ..))`.
+//! Indexing with ranges, numbers and arrays of positions, as a tuple: `x.at((1.., 0, ..))`.
 
 use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
 use std::panic::Location;
 
-use super::movement::at;
-use super::{At, LazyTensor};
+use tj_tensor::Tensor;
+
+use super::slice::at;
+use super::{At, LazyTensor, defer};
 use crate::error::IrError;
 
 /// The parts of an index.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Parts(Vec<At>);
+#[derive(Clone, Debug)]
+pub struct Parts(pub(super) Vec<At>);
 
 impl From<i64> for At {
     fn from(position: i64) -> At {
@@ -20,6 +22,32 @@ impl From<i64> for At {
 impl From<i32> for At {
     fn from(position: i32) -> At {
         At::Index(position.into())
+    }
+}
+
+impl From<LazyTensor> for At {
+    fn from(positions: LazyTensor) -> At {
+        At::Array(positions)
+    }
+}
+
+impl From<&LazyTensor> for At {
+    fn from(positions: &LazyTensor) -> At {
+        At::Array(positions.clone())
+    }
+}
+
+impl From<&Tensor> for At {
+    #[track_caller]
+    fn from(positions: &Tensor) -> At {
+        At::Array(defer(positions))
+    }
+}
+
+impl<const N: usize> From<[i64; N]> for At {
+    #[track_caller]
+    fn from(positions: [i64; N]) -> At {
+        At::Array(defer(Tensor::from(positions.to_vec())))
     }
 }
 

@@ -85,7 +85,12 @@ fn ranks(op: &'static str, first: &LazyTensor, other: &LazyTensor) -> Cause {
     Cause::Argument { op, problem }
 }
 
-fn join(op: &'static str, parts: &[LazyTensor], axis: i64, location: &'static Location<'static>) -> Attempt {
+pub(super) fn join(
+    op: &'static str,
+    parts: &[LazyTensor],
+    axis: i64,
+    location: &'static Location<'static>,
+) -> Attempt {
     let Some(first) = parts.first() else { return Err(nothing(op)) };
     let rank = first.rank();
     let axis = resolve_axis(op, rank, axis)?;

@@ -4,24 +4,28 @@
 //! Integers and `bool` go to f64. Transposes of complex matrices are conjugated, and norms are real. What cannot be computed, such as the inverse of a singular
 //! matrix, is an error of the call that names the matrix.
 
+mod norms;
+
 use std::panic::Location;
 
 use smallvec::SmallVec;
 use tj_tensor::DType;
 
 use super::call::{Made, Place, as_shape, call, call_one, or_failed, reorder};
-use super::complex::{PartsOp, conj, part};
+use super::complex::conj;
 use super::contract::try_matmul;
 use super::elementwise::{broadcast, map, require_equal};
 use super::gather::spread;
 use super::movement::insert_axes;
 use super::reduce::reduce;
-use super::{Axes, Kind, LazyTensor, Shape, axis};
+use super::{Kind, LazyTensor, Shape, axis};
 use crate::dim::Dim;
 use crate::error::{Cause, IrError};
 use crate::function::{Field, Function};
 use crate::guard::Guard;
 use crate::op::{Op, ReduceOp};
+
+pub use norms::{KeptNorm, MatrixNorm, matrix_norm, vector_norm};
 
 /// Which triangle of a matrix.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -206,88 +210,6 @@ pub fn matrix_power(a: &LazyTensor, power: i64) -> LazyTensor {
     or_failed(try_power(a, power, Location::caller()))
 }
 
-/// What the norm of a matrix is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum MatrixNorm {
-    /// The root of the sum of all squares.
-    #[default]
-    Frobenius,
-    /// The sum of all singular values.
-    Nuclear,
-    /// The greatest sum of absolute values in a column.
-    One,
-    /// The least sum of absolute values in a column.
-    MinusOne,
-    /// The greatest singular value.
-    Two,
-    /// The least singular value.
-    MinusTwo,
-    /// The greatest sum of absolute values in a row.
-    Infinity,
-    /// The least sum of absolute values in a row.
-    MinusInfinity,
-}
-
-/// Norms of matrices.
-#[track_caller]
-pub fn matrix_norm(a: &LazyTensor, norm: MatrixNorm) -> LazyTensor {
-    let (op, location) = ("matrix_norm", Location::caller());
-    let norm_of = |a: LazyTensor| -> Made {
-        let values = || singular_values(op, &a, location);
-        let over = |op, x: &LazyTensor, d| reduce(op, x, &axis(d), location);
-        let sums = |d| over(ReduceOp::Sum, &map(Op::Abs, [(&a).into()], location), d);
-        Ok(match norm {
-            MatrixNorm::Frobenius => euclid(&a, &Axes::from([-2, -1]), location),
-            MatrixNorm::Nuclear => over(ReduceOp::Sum, &values()?, -1),
-            MatrixNorm::One => over(ReduceOp::Max, &sums(-2), -1),
-            MatrixNorm::MinusOne => over(ReduceOp::Min, &sums(-2), -1),
-            MatrixNorm::Two => over(ReduceOp::Max, &values()?, -1),
-            MatrixNorm::MinusTwo => over(ReduceOp::Min, &values()?, -1),
-            MatrixNorm::Infinity => over(ReduceOp::Max, &sums(-1), -1),
-            MatrixNorm::MinusInfinity => over(ReduceOp::Min, &sums(-1), -1),
-        })
-    };
-    or_failed(matrices(op, a, location).and_then(norm_of))
-}
-
-/// Norms over some axes: of order 1 the sum of absolute values, of order 2 the root of the sum of squares, of infinite
-/// order the greatest or least absolute value, of order 0 the number of elements that are not 0. Others are not there
-/// yet.
-///
-/// ```
-/// use tj_ir::linalg::vector_norm;
-/// use tj_ir::{Dim, input};
-/// use tj_tensor::DType;
-///
-/// let x = input("x", DType::F32, [5.into(), 3.into()])?;
-/// assert_eq!(vector_norm(&x, 1, 2.0).shape(), [Dim::from(5)]);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[track_caller]
-pub fn vector_norm(x: &LazyTensor, axes: impl Into<Axes>, order: f64) -> LazyTensor {
-    let (op, location, axes) = ("vector_norm", Location::caller(), axes.into());
-    let norm_of = |x: LazyTensor| -> Made {
-        let size = || map(Op::Abs, [(&x).into()], location);
-        Ok(if order == 0.0 {
-            let counts = map(Op::NotEqual, [(&x).into(), 0.into()], location);
-            let count = reduce(ReduceOp::Sum, &counts, &axes, location);
-            map(Op::Cast(x.dtype().real()), [count.into()], location)
-        } else if order == 1.0 {
-            reduce(ReduceOp::Sum, &size(), &axes, location)
-        } else if order == 2.0 {
-            euclid(&x, &axes, location)
-        } else if order == f64::INFINITY {
-            reduce(ReduceOp::Max, &size(), &axes, location)
-        } else if order == f64::NEG_INFINITY {
-            reduce(ReduceOp::Min, &size(), &axes, location)
-        } else {
-            let problem = format!("order {order} is none of 0, 1, 2, inf and -inf");
-            return Err(IrError::new(Cause::Argument { op, problem }, location));
-        })
-    };
-    or_failed(floats(op, x, location).and_then(norm_of))
-}
-
 /// Integers and `bool` as f64.
 fn floats(op: &'static str, x: &LazyTensor, location: Place) -> Made {
     x.check()?;
@@ -384,18 +306,6 @@ fn is_large(a: &LazyTensor, s: &LazyTensor, tolerance: Option<f64>, location: Pl
         }
     };
     map(Op::Greater, [s.into(), limit.into()], location)
-}
-
-/// The root of the sum of squares.
-fn euclid(x: &LazyTensor, axes: &Axes, location: Place) -> LazyTensor {
-    let square = |x: &LazyTensor| map(Op::Mul, [x.into(), x.into()], location);
-    let squares = if x.dtype().is_complex() {
-        let [re, im] = [PartsOp::Real, PartsOp::Imag].map(|op| square(&part(op, x, location)));
-        map(Op::Add, [re.into(), im.into()], location)
-    } else {
-        square(x)
-    };
-    map(Op::Sqrt, [reduce(ReduceOp::Sum, &squares, axes, location).into()], location)
 }
 
 fn try_solve(a: &LazyTensor, b: &LazyTensor, location: Place) -> Made {

@@ -2,10 +2,10 @@
 
 use std::panic::Location;
 
-use super::LazyTensor;
 use super::movement::Attempt;
 use super::reduce::{Axes, reduce, reduce_in};
 use super::statistics::{Ops, float_of};
+use super::{Along, LazyTensor};
 use crate::op::{Op, ReduceOp};
 use tj_tensor::{DType, Scalar};
 
@@ -68,6 +68,28 @@ impl LazyTensor {
             let variance = self.variance_of_numbers("nanstd", &axes, correction, location)?;
             Ok(Ops(location).unary(Op::Sqrt, &variance))
         })
+    }
+
+    /// Sums of what is not NaN up to each element.
+    ///
+    /// ```
+    /// use tj_ir::input;
+    /// use tj_tensor::DType;
+    /// let x = input("x", DType::F32, [3.into()])?;
+    /// assert_eq!(x.nancumsum(0).shape(), x.shape());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[track_caller]
+    pub fn nancumsum(&self, along: impl Into<Along>) -> LazyTensor {
+        let along = along.into();
+        self.attempt(|location| Ok(self.without_nan(0.0, location).cumulative_sum(along)))
+    }
+
+    /// Products of what is not NaN up to each element.
+    #[track_caller]
+    pub fn nancumprod(&self, along: impl Into<Along>) -> LazyTensor {
+        let along = along.into();
+        self.attempt(|location| Ok(self.without_nan(1.0, location).cumulative_prod(along)))
     }
 
     fn without_nan(&self, value: f64, location: Loc) -> LazyTensor {

@@ -166,6 +166,26 @@ pub fn inner(a: &LazyTensor, b: &LazyTensor) -> LazyTensor {
     })
 }
 
+/// NumPy's product of two tensors: of vectors their inner product, of matrices the matrix product, of higher ranks sums along
+/// the last axis of the first and the last but one of the second; numbers multiply.
+///
+/// ```
+/// use tj_ir::{dot, zeros, Dim};
+/// use tj_tensor::DType;
+/// let (a, b) = (zeros([2, 3], DType::F32), zeros([5, 3, 4], DType::F32));
+/// assert_eq!(dot(&a, &b).shape(), [2, 5, 4].map(Dim::from));
+/// ```
+///
+/// # Errors
+/// Sizes that differ.
+#[track_caller]
+pub fn dot(a: &LazyTensor, b: &LazyTensor) -> LazyTensor {
+    if a.check().is_ok() && b.check().is_ok() && (a.rank() == 0 || b.rank() == 0) {
+        return map(Op::Mul, [a.into(), b.into()], Location::caller());
+    }
+    tensordot(a, b, ([-1], [if b.rank() == 1 { -1 } else { -2 }]))
+}
+
 /// All products of an element of a vector and an element of another.
 ///
 /// # Errors

@@ -43,6 +43,22 @@ impl LazyTensor {
     }
 }
 
+impl LazyTensor {
+    /// [`quantile`](LazyTensor::quantile) of a share in percent, from 0 to 100.
+    ///
+    /// ```
+    /// use tj_ir::input;
+    /// use tj_tensor::DType;
+    /// let x = input("x", DType::F32, [3.into()])?;
+    /// assert_eq!(x.percentile(25.0, 0).rank(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[track_caller]
+    pub fn percentile(&self, percent: f64, axis: i64) -> LazyTensor {
+        or_failed(quantile(self, percent / 100.0, axis, Location::caller()))
+    }
+}
+
 /// Elements along an axis, sorted along the last one, which is not empty.
 fn sorted(op: &'static str, x: &LazyTensor, axis: i64, location: Place) -> Made {
     x.check()?;
@@ -62,7 +78,10 @@ fn sorted(op: &'static str, x: &LazyTensor, axis: i64, location: Place) -> Made 
             location,
         }],
     };
-    call_one(op, Function::Sort { descending: false }, vec![floats], &guards, location)
+    let sorted = call_one(op, Function::Sort { descending: false }, vec![floats], &guards, location)?;
+    // A size that is there already may have broken the guard.
+    sorted.check()?;
+    Ok(sorted)
 }
 
 /// The element at one position along the last axis.

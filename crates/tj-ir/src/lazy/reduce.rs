@@ -73,6 +73,13 @@ impl From<()> for Axes {
     }
 }
 
+impl From<Option<i64>> for Axes {
+    /// `None` is all axes.
+    fn from(axis: Option<i64>) -> Axes {
+        axis.map_or(Axes::all(), Axes::from)
+    }
+}
+
 impl From<i64> for Axes {
     fn from(axis: i64) -> Axes {
         Axes { list: Some(SmallVec::from_slice(&[axis])), keepdims: false }

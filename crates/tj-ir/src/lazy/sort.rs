@@ -10,6 +10,7 @@ use super::reduce::resolve_axis;
 use crate::error::{Cause, IrError};
 use crate::function::{Field, Function};
 use crate::op::{Op, ReduceOp};
+use tj_tensor::DType;
 
 /// An order of elements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -40,23 +41,30 @@ pub enum Side {
 /// let x = input("x", DType::F32, [Dim::from(3)])?;
 /// assert_eq!(x.cumulative_sum(0).shape(), [Dim::from(3)]);
 /// assert_eq!(x.cumulative_sum(along(0).include_initial()).shape(), [Dim::from(4)]);
+/// assert_eq!(x.cumulative_sum(along(0).in_dtype(DType::F64)).dtype(), DType::F64);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Along {
     axis: i64,
     initial: bool,
+    dtype: Option<DType>,
 }
 
 /// Along an axis, counted from the end if negative.
 pub fn along(axis: i64) -> Along {
-    Along { axis, initial: false }
+    Along { axis, initial: false, dtype: None }
 }
 
 impl Along {
     /// Begins with the value over nothing: one element more.
     pub fn include_initial(self) -> Along {
         Along { initial: true, ..self }
+    }
+
+    /// Converts elements first, and combines them in this dtype.
+    pub fn in_dtype(self, dtype: DType) -> Along {
+        Along { dtype: Some(dtype), ..self }
     }
 }
 
@@ -114,6 +122,26 @@ impl LazyTensor {
         or_failed(search(self, values, side, Location::caller()))
     }
 
+    /// [`LazyTensor::searchsorted`] in a vector that `sorter`, such as [`LazyTensor::argsort`] gives, would sort. Rows have a
+    /// sorter each.
+    ///
+    /// ```
+    /// use tj_ir::{Order, Side, input};
+    /// use tj_tensor::DType;
+    ///
+    /// let edges = input("edges", DType::F32, [10.into()])?;
+    /// let x = input("x", DType::F32, [2.into(), 3.into()])?;
+    /// let bins = edges.searchsorted_by(&x, Side::Left, &edges.argsort(0, Order::Ascending));
+    /// assert_eq!(bins.shape(), x.shape());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[track_caller]
+    pub fn searchsorted_by(&self, values: &LazyTensor, side: Side, sorter: &LazyTensor) -> LazyTensor {
+        let location = Location::caller();
+        let sorted = self.take_along_axis(sorter, -1);
+        or_failed(search(&sorted, values, side, location))
+    }
+
     /// Sums of all elements up to each one. `bool` and narrow integers widen to 64 bits.
     #[track_caller]
     pub fn cumulative_sum(&self, along: impl Into<Along>) -> LazyTensor {
@@ -149,7 +177,7 @@ fn along_axis(op: &'static str, function: Function, x: &LazyTensor, axis: i64, l
 
 fn scan(op: &'static str, with: ReduceOp, x: &LazyTensor, along: Along, location: Place) -> Made {
     x.check()?;
-    let dtype = with.dtype(x.dtype());
+    let dtype = along.dtype.unwrap_or(with.dtype(x.dtype()));
     if with.op().dtypes(&[dtype]).is_none() {
         return Err(IrError::new(Cause::DTypes { op, dtypes: vec![dtype] }, location));
     }
@@ -162,7 +190,7 @@ fn scan(op: &'static str, with: ReduceOp, x: &LazyTensor, along: Along, location
     along_axis(op, function, &wide, along.axis, location)
 }
 
-fn search(sorted: &LazyTensor, values: &LazyTensor, side: Side, location: Place) -> Made {
+pub(super) fn search(sorted: &LazyTensor, values: &LazyTensor, side: Side, location: Place) -> Made {
     let op = "searchsorted";
     let fail = |cause| IrError::new(cause, location);
     sorted.check()?;

@@ -2,10 +2,9 @@
 
 use std::panic::Location;
 
-use super::arrange::along;
 use super::complex::{PartsOp, part};
 use super::elementwise::map;
-use super::movement::{Attempt, position};
+use super::movement::{Attempt, insert_axes};
 use super::positions::{positions_along, scalar, size_number};
 use super::reduce::{Axes, reduce, reduce_in, resolve, resolve_axis};
 use super::{LazyTensor, Operand};
@@ -93,14 +92,15 @@ impl LazyTensor {
     /// use tj_tensor::DType;
     /// let x = zeros([2, 3], DType::F32);
     /// assert_eq!((x.argmax(1).shape(), x.argmax(None).dtype()), ([Dim::from(2)].as_slice(), DType::I64));
+    /// assert_eq!(x.argmax(tj_ir::axis(1).keepdims()).shape(), [2, 1].map(Dim::from));
     /// ```
     ///
     /// # Errors
-    /// An axis outside the rank; size 0 along it, found when sizes are known.
+    /// An axis outside the rank, or several; size 0 along it, found when sizes are known.
     #[track_caller]
-    pub fn argmax(&self, axis: impl Into<Option<i64>>) -> LazyTensor {
+    pub fn argmax(&self, axis: impl Into<Axes>) -> LazyTensor {
         let axis = axis.into();
-        self.attempt(|location| extreme_at("argmax", ReduceOp::Max, self, axis, location))
+        self.attempt(|location| extreme_at("argmax", ReduceOp::Max, self, &axis, location))
     }
 
     /// Position of the least element, as [`argmax`](LazyTensor::argmax).
@@ -108,9 +108,9 @@ impl LazyTensor {
     /// # Errors
     /// As `argmax`.
     #[track_caller]
-    pub fn argmin(&self, axis: impl Into<Option<i64>>) -> LazyTensor {
+    pub fn argmin(&self, axis: impl Into<Axes>) -> LazyTensor {
         let axis = axis.into();
-        self.attempt(|location| extreme_at("argmin", ReduceOp::Min, self, axis, location))
+        self.attempt(|location| extreme_at("argmin", ReduceOp::Min, self, &axis, location))
     }
 
     /// Mean of the squared distances to the mean, where the number of elements counts as `correction` less (at least
@@ -176,32 +176,6 @@ impl LazyTensor {
     pub fn prod_in(&self, axes: impl Into<Axes>, dtype: DType) -> LazyTensor {
         reduce_in("prod", ReduceOp::Prod, self, &axes.into(), dtype, Location::caller())
     }
-
-    /// Differences of neighbours along an axis, `times` times over; each makes the axis one shorter, down to 0. Of
-    /// `bool`: whether they differ.
-    ///
-    /// ```
-    /// use tj_ir::{arange, Dim};
-    /// assert_eq!(arange(0, 5, 1).diff(2, 0).shape(), [Dim::from(3)]);
-    /// ```
-    ///
-    /// # Errors
-    /// An axis outside the rank.
-    #[track_caller]
-    pub fn diff(&self, times: u32, axis: i64) -> LazyTensor {
-        self.attempt(|location| {
-            let axis = resolve_axis("diff", self.rank(), axis)?;
-            let op = if self.dtype().is_bool() { Op::NotEqual } else { Op::Sub };
-            let mut rest = self.clone();
-            for _ in 0..times {
-                let Some(size) = rest.shape().get(axis).map(|size| (size - 1).max(&Dim::ZERO)) else { break };
-                let side = |at: Dim| along("diff", &rest, axis, size.clone(), at, location);
-                let (left, right) = (side(position(axis)), side(position(axis) + 1));
-                rest = map(op, [right.into(), left.into()], location);
-            }
-            Ok(rest)
-        })
-    }
 }
 
 fn truth(name: &'static str, op: ReduceOp, arg: &LazyTensor, axes: &Axes, location: Loc) -> LazyTensor {
@@ -209,16 +183,14 @@ fn truth(name: &'static str, op: ReduceOp, arg: &LazyTensor, axes: &Axes, locati
 }
 
 /// The least position at which the extreme stands, or NaN if that is the extreme.
-fn extreme_at(
-    name: &'static str,
-    op: ReduceOp,
-    arg: &LazyTensor,
-    axis: Option<i64>,
-    location: Loc,
-) -> Attempt {
+fn extreme_at(name: &'static str, op: ReduceOp, arg: &LazyTensor, wanted: &Axes, location: Loc) -> Attempt {
     let ops = Ops(location);
-    let (source, axis) = match axis {
-        Some(axis) => (arg.clone(), resolve_axis(name, arg.rank(), axis)?),
+    let (source, axis) = match wanted.named() {
+        Some(&[axis]) => (arg.clone(), resolve_axis(name, arg.rank(), axis)?),
+        Some(several) => {
+            let problem = format!("{} axes; it takes one, or all", several.len());
+            return Err(Cause::Argument { op: name, problem });
+        }
         None => (arg.try_reshape(&[None], location)?, 0),
     };
     let axes = Axes::from(axis as i64);
@@ -232,7 +204,12 @@ fn extreme_at(
     let at = positions_along(size, axis, source.rank(), location);
     // Every row has a hit, so that the size itself is never the result.
     let found = ops.choose(&hit, &at, size_number(size, location));
-    Ok(reduce_in(name, ReduceOp::Min, &found, &axes, DType::I64, location))
+    let found = reduce_in(name, ReduceOp::Min, &found, &axes, DType::I64, location);
+    if !wanted.keepdims || found.check().is_err() {
+        return Ok(found);
+    }
+    let kept: Vec<usize> = if wanted.named().is_some() { vec![axis] } else { (0..arg.rank()).collect() };
+    Ok(insert_axes(&found, &kept, location))
 }
 
 fn variance(name: &'static str, arg: &LazyTensor, axes: &Axes, correction: f64, location: Loc) -> Attempt {

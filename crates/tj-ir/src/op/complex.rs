@@ -23,6 +23,7 @@ impl Op {
             | Op::Exp
             | Op::Log
             | Op::Tanh
+            | Op::Exp2
             | Op::Expm1
             | Op::Log1p
             | Op::Log2
@@ -61,7 +62,6 @@ impl Op {
             | Op::Signbit
             | Op::Copysign
             | Op::Nextafter
-            | Op::Exp2
             | Op::Sigmoid
             | Op::Erf
             | Op::Atan2

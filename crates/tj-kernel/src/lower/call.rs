@@ -81,6 +81,7 @@ fn cost(function: Function, sizes: &[&[Dim]], rows: usize) -> Dim {
         Function::Scan { .. } => core * 4,
         Function::Take => count(sizes[1]) * sizes[0][rows + 1].clone(),
         Function::TakeAlong => own(1) * 4,
+        Function::Locate { .. } => core * 2,
         Function::Scatter { .. } => core + own(2) * 2,
         Function::ScatterAlong { .. } => core + own(2) * 4,
         Function::Cholesky { .. }

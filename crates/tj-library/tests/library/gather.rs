@@ -45,6 +45,13 @@ fn scatters_in_order() {
 }
 
 #[test]
+fn positions_are_counted_from_the_start() {
+    let (at, size) = (Owned::new(&[4], &[0i64, -1, -5, 3]), Owned::new(&[1], &[5i64]));
+    let found = call(Function::Locate { axis: 0 }, &[&at, &size], DType::I64, &[4]);
+    assert_eq!(found.elements::<i64>(), [0, 4, 0, 3]);
+}
+
+#[test]
 fn positions_outside_are_named() {
     let x = Owned::new(&[2, 5], &[0u8; 10]);
     for (position, shown) in [(7, "7"), (5, "5"), (-6, "-6"), (i64::MIN, "-9223372036854775808")] {
@@ -52,6 +59,9 @@ fn positions_outside_are_named() {
         let error = try_call(Function::TakeAlong, &[&x, &at], &[(DType::U8, &[2, 1])]).unwrap_err();
         let expected = format!("take_along: position {shown} of row 1 is outside an axis of size 5");
         assert_eq!(error.to_string(), expected);
+        let (axis, size) = (Function::Locate { axis: 3 }, Owned::new(&[1], &[5i64]));
+        let error = try_call(axis, &[&at, &size], &[(DType::I64, &[2, 1])]).unwrap_err();
+        assert_eq!(error.to_string(), format!("index: index {shown} is out of range for axis 3 of size 5"));
         let (x, at) = (Owned::new(&[5, 1], &[0u8; 5]), Owned::new(&[1], &[position]));
         let error = try_call(Function::Take, &[&x, &at], &[(DType::U8, &[1, 1])]).unwrap_err();
         assert_eq!(error.to_string(), format!("take: position {shown} is outside an axis of size 5"));
