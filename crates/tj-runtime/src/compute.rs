@@ -5,6 +5,8 @@
 
 use std::cell::Cell;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::time::{Duration, Instant};
 
 use smallvec::SmallVec;
 use tj_ir::{Defer, Structure};
@@ -12,7 +14,7 @@ use tj_plan::{Backend, Engine, Scheduler};
 use tj_tensor::Tensor;
 
 use crate::bind::Values;
-use crate::cache::{self, Cached};
+use crate::cache::{self, Cached, Facts};
 use crate::call::{Arguments, Call};
 use crate::compile::compile;
 use crate::error::Error;
@@ -21,6 +23,7 @@ use crate::observe::Silent;
 use crate::options::{CompileOptions, MaxBytes};
 use crate::outputs::{Compute, Lazies};
 use crate::program::internal;
+use crate::reason::reason;
 use crate::report::{Cost, RunReport};
 use crate::select::Taken;
 
@@ -55,7 +58,7 @@ thread_local! {
 pub fn compute<C: Compute>(what: C) -> Result<C::Output, Error> {
     let current = Taken::take();
     let scheduler = current.scheduler();
-    Ok(run(what, &*scheduler)?.0)
+    Ok(run(what, &*scheduler, Times::Ignored)?.0)
 }
 
 /// As [`compute`], by this scheduler.
@@ -64,7 +67,7 @@ pub fn compute<C: Compute>(what: C) -> Result<C::Output, Error> {
 /// As there.
 pub fn compute_with<C: Compute>(what: C, scheduler: &dyn Scheduler) -> Result<C::Output, Error> {
     let _current = Taken::take();
-    Ok(run(what, scheduler)?.0)
+    Ok(run(what, scheduler, Times::Ignored)?.0)
 }
 
 /// As [`compute`], with what the run has cost.
@@ -74,10 +77,34 @@ pub fn compute_with<C: Compute>(what: C, scheduler: &dyn Scheduler) -> Result<C:
 pub fn compute_reported<C: Compute>(what: C) -> Result<(C::Output, RunReport), Error> {
     let current = Taken::take();
     let scheduler = current.scheduler();
-    let (outputs, ran) = run(what, &*scheduler)?;
-    let report =
-        ran.map_or_else(RunReport::default, |(cached, cost)| cost.report(&cached.executable.program));
-    Ok((outputs, report))
+    let (outputs, ran) = run(what, &*scheduler, Times::Ignored)?;
+    Ok((outputs, ran.map_or_else(RunReport::default, |ran| ran.report())))
+}
+
+/// As [`compute_reported`], with how long each kernel took; to ask costs some 100 ns a kernel.
+///
+/// ```
+/// use tj_ir::defer;
+/// use tj_runtime::compute_timed;
+/// use tj_tensor::Tensor;
+///
+/// # if cfg!(not(any(feature = "cranelift", feature = "c"))) {
+/// #     return Ok(()); // this build has no back end
+/// # }
+/// let a = Tensor::full([1000], 2.0)?;
+/// let (total, report) = compute_timed(defer(&a).exp().sum(()))?;
+/// let (kernel, time) = &report.kernel_times[0];
+/// assert!(total.get(&[])?.to_f64() > 7000.0 && !kernel.is_empty() && time.as_nanos() > 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// As [`compute`].
+pub fn compute_timed<C: Compute>(what: C) -> Result<(C::Output, RunReport), Error> {
+    let current = Taken::take();
+    let scheduler = current.scheduler();
+    let (outputs, ran) = run(what, &*scheduler, Times::Measured)?;
+    Ok((outputs, ran.map_or_else(RunReport::default, |ran| ran.report())))
 }
 
 /// Applies a function to deferred arguments and computes its result. Several arguments are a tuple, which the function
@@ -119,9 +146,32 @@ pub fn fuse_with<A: Defer, R: Compute>(
     compute_with(f(args.defer()), scheduler)
 }
 
-type Ran = Option<(Arc<Cached>, Cost)>;
+/// Whether a run says how long each kernel took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Times {
+    Ignored,
+    Measured,
+}
 
-fn run<C: Compute>(what: C, scheduler: &dyn Scheduler) -> Result<(C::Output, Ran), Error> {
+/// What ran, and what it cost.
+struct Ran {
+    cached: Arc<Cached>,
+    cost: Cost,
+    kernel_times: Vec<(String, Duration)>,
+}
+
+impl Ran {
+    fn report(self) -> RunReport {
+        let report = self.cost.report(&self.cached.executable.program);
+        RunReport { kernel_times: self.kernel_times, ..report }
+    }
+}
+
+fn run<C: Compute>(
+    what: C,
+    scheduler: &dyn Scheduler,
+    times: Times,
+) -> Result<(C::Output, Option<Ran>), Error> {
     let mut lazies = Lazies::new();
     what.lazies(&mut lazies);
     if lazies.is_empty() {
@@ -131,23 +181,21 @@ fn run<C: Compute>(what: C, scheduler: &dyn Scheduler) -> Result<(C::Output, Ran
     let ran = structure
         .read(&lazies)
         .map_err(Error::from)
-        .and_then(|()| run_read(&lazies, &mut structure, scheduler));
+        .and_then(|()| run_read(&lazies, &mut structure, scheduler, times));
     structure.clear();
     STRUCTURE.set(Some(structure));
-    let (values, cached, cost) = ran?;
-    Ok((what.finish(&mut values.into_iter()), Some((cached, cost))))
+    let (values, ran) = ran?;
+    Ok((what.finish(&mut values.into_iter()), Some(ran)))
 }
 
 fn run_read(
     lazies: &Lazies,
     structure: &mut Structure,
     scheduler: &dyn Scheduler,
-) -> Result<(Vec<Tensor>, Arc<Cached>, Cost), Error> {
+    times: Times,
+) -> Result<(Vec<Tensor>, Ran), Error> {
     let options = CompileOptions::default();
-    let engine = options.engine(scheduler);
-    structure.add_word(engine_word(engine));
-    structure.add_word(scheduler.options_key());
-    structure.add_text(scheduler.name());
+    add_words(structure, &options, scheduler);
     let cached = cache::find(structure.words(), || compile_cached(lazies, structure, &options, scheduler))?;
     let executable = &cached.executable;
     let sizes = cached.sizes.iter().map(|&at| structure.value(at));
@@ -157,9 +205,20 @@ fn run_read(
         return Err(internal("compute", &"a program was found that is for other sizes"));
     }
     let bound = executable.program.bind(values, &[])?;
-    let call = Call::bound(&executable.program, inputs, bound, MaxBytes::Auto, Arguments::Kept)?;
+    let mut call = Call::bound(&executable.program, inputs, bound, MaxBytes::Auto, Arguments::Kept)?;
+    if times == Times::Measured {
+        call = call.timed(&executable.program);
+    }
     let (outputs, cost) = executable.finish(&call, structure.numbers(), SmallVec::new())?;
-    Ok((outputs, cached.clone(), cost))
+    let kernel_times = call.kernel_times(&executable.program);
+    Ok((outputs, Ran { cached: cached.clone(), cost, kernel_times }))
+}
+
+/// What must be equal besides the program: the engine, what the scheduler says of itself, its name.
+pub(crate) fn add_words(structure: &mut Structure, options: &CompileOptions, scheduler: &dyn Scheduler) {
+    structure.add_word(engine_word(options.engine(scheduler)));
+    structure.add_word(scheduler.options_key());
+    structure.add_text(scheduler.name());
 }
 
 fn compile_cached(
@@ -168,6 +227,8 @@ fn compile_cached(
     options: &CompileOptions,
     scheduler: &dyn Scheduler,
 ) -> Result<Cached, Error> {
+    let reason = reason(lazies, options, scheduler)?;
+    let since = Instant::now();
     let compiled = compile(lazies, options, scheduler, &mut Silent)?;
     let mut program = compiled.program;
     program.forget_data();
@@ -178,7 +239,13 @@ fn compile_cached(
         at.ok_or_else(|| Error::UnboundSymbol { symbol: symbol.to_string() })
     });
     let sizes = sizes.collect::<Result<_, _>>()?;
-    Ok(Cached { executable: Executable::new(program), sizes })
+    let facts = Facts {
+        scheduler: scheduler.name().to_string(),
+        reason,
+        compile_time: since.elapsed(),
+        hits: AtomicU64::new(0),
+    };
+    Ok(Cached { executable: Executable::new(program), sizes, facts })
 }
 
 fn engine_word(engine: Engine) -> u64 {

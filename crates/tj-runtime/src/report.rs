@@ -1,6 +1,7 @@
 //! What runs cost.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::program::{Bound, Program};
 
@@ -35,6 +36,8 @@ pub struct RunReport {
     pub copied_inputs: u64,
     /// Arguments given away whose memory an output has taken over.
     pub donated_inputs: u64,
+    /// Kernels in the order in which they ran, and how long each took; empty for calls that do not ask for it.
+    pub kernel_times: Vec<(String, Duration)>,
 }
 
 /// What one call cost, short of a report: most calls are never asked for one.
@@ -74,6 +77,7 @@ impl Cost {
             compilations: 1,
             copied_inputs: self.copied_inputs,
             donated_inputs: self.donated_inputs,
+            kernel_times: Vec::new(),
         }
     }
 }

@@ -27,20 +27,20 @@ pub const TABLE: &[(Elementary, f64, f64, u32, u32)] = &[
     (Elementary::Sinh, 1.35, 1.45, 45, 57),
     (Elementary::Cosh, 1.80, 1.80, 41, 53),
     (Elementary::Asinh, 1.80, 1.75, 54, 62),
-    (Elementary::Acosh, 2.00, 2.00, 53, 61),
+    (Elementary::Acosh, 2.20, 2.30, 53, 61),
     (Elementary::Atanh, 2.05, 1.95, 48, 56),
     (Elementary::Cbrt, 0.80, 0.72, 49, 55),
     (Elementary::Erfc, 5.60, 6.20, 70, 108),
-    (Elementary::Gelu, 5.20, 5.50, 76, 114),
+    (Elementary::Gelu, 5.20, 5.80, 76, 114),
     (Elementary::Silu, 3.30, 3.20, 41, 51),
     (Elementary::Softplus, 1.70, 1.70, 75, 93),
     (Elementary::LogSigmoid, 1.70, 1.70, 77, 95),
-    (Elementary::Lgamma, 4.0, 4.0, 200, 260),
+    (Elementary::Lgamma, 4.80, 4.00, 200, 260),
 ];
 
 /// The same for functions of two arguments.
 pub const TABLE2: &[(Elementary2, f64, f64, u32, u32)] = &[
-    (Elementary2::Pow, 1.20, 1.20, 141, 159),
+    (Elementary2::Pow, 1.20, 1.50, 141, 159),
     (Elementary2::Atan2, 2.10, 2.10, 65, 79),
     (Elementary2::Hypot, 1.22, 1.25, 21, 21),
     (Elementary2::Logaddexp, 3.00, 3.00, 86, 104),
