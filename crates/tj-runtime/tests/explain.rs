@@ -66,7 +66,7 @@ fn a_page_has_every_stage() {
     for stage in Stage::ALL {
         assert!(page.contains(&format!("<section id=\"{}\">", stage.name())), "{}", stage.name());
     }
-    for wanted in ["<svg", "<section id=\"run\">", "function %", "void", "<details>"] {
+    for wanted in ["<svg", "<section id=\"run\">", "function ", "void", "<details>"] {
         assert!(page.contains(wanted), "{wanted}");
     }
     assert!(!page.contains("<script") && explanation.decisions.iter().all(|d| page.contains(d.rule)));

@@ -35,7 +35,7 @@ pub const TABLE: &[(Elementary, f64, f64, u32, u32)] = &[
     (Elementary::Silu, 3.30, 3.20, 41, 51),
     (Elementary::Softplus, 1.70, 1.70, 75, 93),
     (Elementary::LogSigmoid, 1.70, 1.70, 77, 95),
-    (Elementary::Lgamma, 4.80, 4.00, 200, 260),
+    (Elementary::Lgamma, 5.20, 4.00, 200, 260),
 ];
 
 /// The same for functions of two arguments.
