@@ -31,7 +31,7 @@ pub const TABLE: &[(Elementary, f64, f64, u32, u32)] = &[
     (Elementary::Atanh, 2.05, 1.95, 48, 56),
     (Elementary::Cbrt, 0.80, 0.72, 49, 55),
     (Elementary::Erfc, 5.60, 6.20, 70, 108),
-    (Elementary::Gelu, 5.20, 5.80, 76, 114),
+    (Elementary::Gelu, 5.20, 6.20, 76, 114),
     (Elementary::Silu, 3.30, 3.20, 41, 51),
     (Elementary::Softplus, 1.70, 1.70, 75, 93),
     (Elementary::LogSigmoid, 1.70, 1.70, 77, 95),
