@@ -4,7 +4,7 @@ mod common;
 
 use common::programs;
 use proptest::prelude::*;
-use tensorjit::{CompileOptions, Stage, explain};
+use tensorjit::{CompileOptions, Stage, explain_with};
 use tj_tests::check::check_together;
 use tj_tests::donate::gives_arguments_away;
 use tj_tests::engines::{Outcome, c_compiler, c_engines, engines};
@@ -56,7 +56,7 @@ fn programs_share_memory() {
         let outputs = case.program.outputs("").expect("generated programs are well formed");
         for fuse in [true, false] {
             let options = CompileOptions { fuse, ..Default::default() };
-            let text = explain(&outputs, options).expect("generated programs compile");
+            let text = explain_with(&outputs, options).expect("generated programs compile");
             shared += usize::from(text.text(Stage::Kernel).contains(" inplace @"));
         }
         let Ok(outcomes) = check(&case, &[]) else { continue };

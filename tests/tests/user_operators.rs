@@ -102,7 +102,7 @@ fn equal_names_of_different_bodies_are_different() {
 #[test]
 fn explain_shows_the_body() {
     let x = input("x", DType::F64, [Dim::new("N", ..).unwrap()]).unwrap();
-    let text = explain(&[x.reduce(&smooth(), 0)], CompileOptions::default()).unwrap().to_string();
+    let text = explain(x.reduce(&smooth(), 0)).unwrap().to_string();
     for part in
         ["operator op0_smooth(f64, f64) commutative associative identity", "x2 = exp(x0)", "op0_smooth<row>"]
     {

@@ -47,10 +47,11 @@ pub use tj_ir::{
 pub use tj_macros::fused;
 pub use tj_runtime::MaxBytes::Bytes;
 pub use tj_runtime::{
-    Backend, CacheReport, CompileOptions, CompiledGraph, Compute, DefaultScheduler, Error, Explanation,
-    InterpretKernel, InterpretPlan, MaxBytes, Observer, On, OutputView, RunReport, Scheduler, Stage, Unfused,
-    cache_report, clear_cache, compute, compute_as, compute_reported, compute_with, doctor, explain, fuse,
-    fuse_with, get_scheduler, set_cache_bytes, set_scheduler, with_scheduler,
+    ArenaPiece, ArenaPlan, Backend, CacheEntry, CacheReport, CompileOptions, CompiledGraph, Compute,
+    DefaultScheduler, Error, Explanation, InterpretKernel, InterpretPlan, MaxBytes, Observer, On, OutputView,
+    RunReport, Scheduler, Stage, Unfused, cache_entries, cache_report, clear_cache, compute, compute_as,
+    compute_reported, compute_timed, compute_with, doctor, explain, explain_with, fuse, fuse_with,
+    get_scheduler, set_cache_bytes, set_scheduler, with_scheduler,
 };
 pub use tj_tensor::{
     Buffer, Complex, DType, Element, FloatInfo, IntInfo, Scalar, SliceSpec, Tensor, TensorError,

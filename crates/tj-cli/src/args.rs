@@ -62,6 +62,12 @@ pub struct ExplainArgs {
     /// What to show; repeats; all of it by default
     #[arg(long = "stage", value_name = "STAGE")]
     pub stages: Vec<Stage>,
+    /// Run it, too, and show how long each kernel takes and where its temporaries are
+    #[arg(long)]
+    pub measure: bool,
+    /// Write one page that shows all of it
+    #[arg(long, value_name = "FILE.html", conflicts_with = "stages")]
+    pub html: Option<PathBuf>,
 }
 
 /// A program, its inputs and how to compile it.

@@ -14,6 +14,8 @@
 //!
 //! **Cost.** Some 30 ns a node; memory is kept from one program to the next.
 
+mod part;
+
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
@@ -23,6 +25,7 @@ use tj_tensor::{Scalar, Tensor};
 use crate::dim::{Dim, Factor, Symbol};
 use crate::error::{Cause, IrError};
 use crate::guard::Condition;
+use crate::key::part::{Marks, Part};
 use crate::lazy::{BROADCAST, Fit, Kind, LazyTensor, Node};
 use crate::stage::Known;
 use crate::trace::{is_constant, number_parts};
@@ -42,6 +45,8 @@ pub struct Structure {
     values: Vec<i64>,
     numbered: FxHashMap<Symbol, u64>,
     done: FxHashMap<*const Node, u64>,
+    /// What the words are about, if somebody wants to know.
+    marks: Option<Marks>,
 }
 
 impl Structure {
@@ -70,13 +75,38 @@ impl Structure {
         for output in outputs {
             self.visit(output, known)?;
         }
+        self.mark(Part::Outputs);
         self.words.0.extend([OUTPUTS, outputs.len() as u64]);
         for output in outputs {
             let id = self.id(output);
             self.words.0.push(id);
         }
+        self.mark(Part::Caller);
         self.done.clear();
         Ok(())
+    }
+
+    /// As [`Structure::read_stage`], and notes what each word is about, for [`Structure::describe`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn read_described(&mut self, outputs: &[LazyTensor], known: &Known) -> Result<(), IrError> {
+        let mut described = Structure { marks: Some(Marks::default()), ..Structure::default() };
+        described.read_stage(outputs, known)?;
+        *self = described;
+        Ok(())
+    }
+
+    /// What the word at this position is about, if the program was read by [`Structure::read_described`] and the word is
+    /// part of it: `the dtype of data (src/main.rs:3:9)`.
+    pub fn describe(&self, at: usize) -> Option<String> {
+        self.marks.as_ref()?.describe(at)
+    }
+
+    fn mark(&mut self, part: Part) {
+        if let Some(marks) = &mut self.marks {
+            marks.part(self.words.0.len(), part);
+        }
     }
 
     /// Forgets the program, so that no data is held.
@@ -150,12 +180,16 @@ impl Structure {
     }
 
     fn arg(&mut self, tensor: &LazyTensor) {
+        self.mark(Part::Argument);
         let id = self.id(tensor);
         self.words.0.push(id);
     }
 
     /// Every arm writes a word of its own first, and then a number of words that follows from those before.
     fn add(&mut self, node: &Node, known: &Known) -> Result<(), IrError> {
+        if let Some(marks) = &mut self.marks {
+            marks.node(self.words.0.len(), format!("{} ({})", node.origin(), node.location));
+        }
         if let Some(data) = known.tensor(node) {
             self.inputs.push(data.clone().ok_or_else(|| Known::needed(node))?);
             self.words.0.push(0);
@@ -172,12 +206,15 @@ impl Structure {
             Kind::Data(tensor) => {
                 self.inputs.push(tensor.clone());
                 self.words.0.push(0);
+                self.mark(Part::DType);
                 node.dtype.hash(&mut self.words);
                 self.sizes(&node.shape);
             }
             Kind::Const(value) => {
                 self.words.0.push(1);
+                self.mark(Part::DType);
                 node.dtype.hash(&mut self.words);
+                self.mark(Part::Constant);
                 for part in number_parts(*value) {
                     if is_constant(part) {
                         self.words.0.extend([1, part.bits() as u64]);
@@ -225,6 +262,7 @@ impl Structure {
                 self.words.0.push(6);
                 op.hash(&mut self.words);
                 self.arg(arg);
+                self.mark(Part::Axis);
                 self.words.0.push(*axis as u64);
             }
             Kind::Call { call, output } => {
@@ -254,6 +292,7 @@ impl Structure {
                 Condition::LessEqual(a, b) => (1, a, b),
                 Condition::Divides(a, b) => (2, a, b),
             };
+            self.mark(Part::Guard);
             self.words.0.push(100 + kind);
             self.size(a);
             self.size(b);
@@ -272,6 +311,7 @@ impl Structure {
 
     /// How the axes of an argument meet those of a result, two bits each.
     fn fits(&mut self, arg: &[Dim], result: &[Dim]) {
+        self.mark(Part::Pattern);
         let lead = result.len() - arg.len();
         let fit = |(a, r): (&Dim, &Dim)| match Fit::of(a, r) {
             Fit::Same => 0,
@@ -284,7 +324,9 @@ impl Structure {
     }
 
     fn sizes(&mut self, dims: &[Dim]) {
+        self.mark(Part::Rank);
         self.words.0.push(dims.len() as u64);
+        self.mark(Part::Size);
         dims.iter().for_each(|dim| self.size(dim));
     }
 

@@ -273,7 +273,7 @@ impl Node {
     }
 
     /// What made it, for messages.
-    fn origin(&self) -> String {
+    pub(crate) fn origin(&self) -> String {
         if let Kind::Input { name } = &self.kind { format!("input {name}") } else { self.word().to_string() }
     }
 

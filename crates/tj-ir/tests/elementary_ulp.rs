@@ -18,6 +18,13 @@ fn the_tables_have_every_function() {
     assert_eq!(functions, Elementary2::ALL);
 }
 
+/// A 30000th of an ulp of an `f64`.
+#[test]
+fn references_are_exact_enough() {
+    let (difference, at) = measure::worst_reference();
+    assert!(difference <= 2.0_f64.powi(-68), "2^{} at {at}", difference.log2());
+}
+
 #[test]
 fn f32_errors_are_bounded() {
     let mut wrong = Vec::new();

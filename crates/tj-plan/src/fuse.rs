@@ -35,6 +35,8 @@ pub struct Fused {
     pub plan: Plan,
     /// Kernels in order.
     pub groups: Vec<Group>,
+    /// For each query, which of the canonical plan it was: what is inlined is gone, and the others are numbered anew.
+    pub origins: Vec<QueryId>,
     /// Why, for `explain`; named by the queries of the canonical plan.
     pub reasons: Vec<Reason>,
 }
@@ -139,7 +141,7 @@ pub fn fuse(plan: &Plan, grouping: &Grouping) -> Result<Fused, IllegalGrouping> 
     );
 
     let groups = check_groups(&fused, grouping, &order, &new_id)?;
-    Ok(Fused { plan: fused, groups, reasons: grouping.reasons.clone() })
+    Ok(Fused { plan: fused, groups, origins: order, reasons: grouping.reasons.clone() })
 }
 
 /// The body of `id` in the new arena (still with old names), with inlined reads replaced. `None` if an index map

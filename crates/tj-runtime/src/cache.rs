@@ -10,6 +10,9 @@
 //! not count. What fails to compile leaves no entry. The sum of the sizes of
 //! entries stays within the budget, but for the one used last; sizes are estimates of code and tables.
 
+use std::fmt;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -31,6 +34,57 @@ pub(crate) struct Cached {
     pub executable: Executable,
     /// For each size of the program, which deferred size of the structure it is.
     pub sizes: Vec<usize>,
+    pub facts: Facts,
+}
+
+/// What is told of a program in the cache.
+#[derive(Debug)]
+pub(crate) struct Facts {
+    pub scheduler: String,
+    /// Why no program that was there would do.
+    pub reason: String,
+    pub compile_time: Duration,
+    /// Runs that found it.
+    pub hits: AtomicU64,
+}
+
+impl fmt::Display for Facts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (hits, time) = (self.hits.load(Ordering::Relaxed), self.compile_time);
+        write!(f, "found: compiled in {time:.1?} because {}; ", self.reason)?;
+        match hits {
+            0 => f.write_str("not used since"),
+            1 => f.write_str("used once since"),
+            _ => write!(f, "used {hits} times since"),
+        }
+    }
+}
+
+impl Cached {
+    fn count_hit(&self) {
+        self.facts.hits.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// A program in the cache, as users see it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CacheEntry {
+    /// What its kernels compute, each by the operator and the line of the user that called it.
+    pub queries: Vec<String>,
+    /// Names of its kernels.
+    pub kernels: Vec<String>,
+    /// What must hold of the sizes of a run.
+    pub guards: Vec<String>,
+    /// Who decided.
+    pub scheduler: String,
+    /// Why it was compiled.
+    pub reason: String,
+    /// What that took.
+    pub compile_time: Duration,
+    /// Runs that found it.
+    pub hits: u64,
+    /// What it takes, by estimate.
+    pub bytes: u64,
 }
 
 /// What has been compiled for `compute`, and what was found.
@@ -40,6 +94,8 @@ pub struct CacheReport {
     pub compilations: u64,
     /// Runs that found their program.
     pub cache_hits: u64,
+    /// What the compilations took, all together.
+    pub compile_time: Duration,
     /// Programs that had to go for others.
     pub evictions: u64,
     /// Programs that are held.
@@ -116,6 +172,72 @@ pub fn cache_report() -> CacheReport {
     CacheReport { entries: table.entries.len(), ..table.report }
 }
 
+/// The programs in the cache, the one used last first.
+///
+/// ```
+/// use tj_ir::defer;
+/// use tj_runtime::{cache_entries, compute};
+/// use tj_tensor::Tensor;
+///
+/// # if cfg!(not(any(feature = "cranelift", feature = "c"))) {
+/// #     return Ok(()); // this build has no back end
+/// # }
+/// let a = Tensor::full([2, 3], 1.0_f32)?;
+/// for _ in 0..3 {
+///     compute((defer(&a) * 2.5).sum(1))?;
+/// }
+/// let last = &cache_entries()[0];
+/// assert!(last.queries[0].starts_with("sum (") && last.hits == 2 && last.kernels.len() == 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn cache_entries() -> Vec<CacheEntry> {
+    let held: Vec<(Arc<Cached>, u64)> = {
+        let table = table();
+        let ready = table.entries.iter().filter_map(|(_, slot)| match slot {
+            Slot::Ready(cached, bytes) => Some((cached.clone(), *bytes)),
+            Slot::Compiling(_) => None,
+        });
+        ready.collect()
+    };
+    let entry = |(cached, bytes): &(Arc<Cached>, u64)| {
+        let (program, facts) = (&cached.executable.program, &cached.facts);
+        let queries = program.fused.plan.queries.iter();
+        CacheEntry {
+            queries: queries.map(|query| format!("{} ({})", query.word, query.location)).collect(),
+            kernels: program.kernels.iter().map(|lowered| lowered.kernel.name.clone()).collect(),
+            guards: program.guards(),
+            scheduler: facts.scheduler.clone(),
+            reason: facts.reason.clone(),
+            compile_time: facts.compile_time,
+            hits: facts.hits.load(Ordering::Relaxed),
+            bytes: *bytes,
+        }
+    };
+    held.iter().map(entry).collect()
+}
+
+/// The program of this key, if it is there; it does not count as used.
+pub(crate) fn peek(key: &[u64]) -> Option<Arc<Cached>> {
+    match table().entries.peek(key) {
+        Some(Slot::Ready(cached, _)) => Some(cached.clone()),
+        Some(Slot::Compiling(_)) | None => None,
+    }
+}
+
+/// Where this key differs from that of the program that is most like it: all differences are in this part of it.
+pub(crate) fn nearest_difference(key: &[u64]) -> Option<Range<usize>> {
+    let table = table();
+    let ready = table.entries.iter().filter(|(_, slot)| matches!(slot, Slot::Ready(..)));
+    let windows = ready.map(|(other, _)| {
+        let ahead = key.iter().zip(other).take_while(|(a, b)| a == b).count();
+        let shorter = key.len().min(other.len());
+        let behind = key.iter().rev().zip(other.iter().rev()).take_while(|(a, b)| a == b).count();
+        let behind = behind.min(shorter - ahead);
+        (key.len() + other.len() - 2 * (ahead + behind), ahead..key.len() - behind)
+    });
+    windows.min_by_key(|(different, _)| *different).map(|(_, window)| window)
+}
+
 /// Sets how many bytes compiled programs may take together, and drops what is too much. Programs that run stay until
 /// they end.
 pub fn set_cache_bytes(max_bytes: u64) {
@@ -164,6 +286,7 @@ pub(crate) fn find(
         match table.entries.get(key) {
             Some(Slot::Ready(cached, _)) => {
                 table.report.cache_hits += 1;
+                cached.count_hit();
                 return Ok(cached.clone());
             }
             Some(Slot::Compiling(entry)) => Err(entry.clone()),
@@ -179,6 +302,7 @@ pub(crate) fn find(
         Err(others) => {
             if let Some(found) = others.wait() {
                 table().report.cache_hits += 1;
+                found.count_hit();
                 return Ok(found);
             }
             others
@@ -193,6 +317,7 @@ pub(crate) fn find(
     {
         let mut table = table();
         table.report.compilations += 1;
+        table.report.compile_time += cached.facts.compile_time;
         let before = table.entries.put(key.into(), Slot::Ready(cached.clone(), bytes));
         let freed = before.as_ref().map_or(0, Slot::bytes);
         dropped.extend(before);

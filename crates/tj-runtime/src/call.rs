@@ -4,6 +4,7 @@
 //! is mostly what happens here, so that nothing is copied or written down which the call does not need.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use smallvec::SmallVec;
 use tj_plan::Engine;
@@ -11,6 +12,7 @@ use tj_tensor::Tensor;
 
 use crate::bind::input_name;
 use crate::budget;
+use crate::clock::KernelClock;
 use crate::error::Error;
 use crate::options::MaxBytes;
 use crate::program::{Bound, Program, bytes};
@@ -27,6 +29,8 @@ pub(crate) struct Call<'t> {
     /// Inputs whose memory an output takes over, with that output.
     pub donated: SmallVec<[(usize, usize); 4]>,
     donated_bytes: u64,
+    /// For a call that shall say how long its kernels take.
+    pub clock: Option<KernelClock>,
 }
 
 /// Whether the arguments of a call are needed after it.
@@ -84,13 +88,18 @@ impl<'t> Call<'t> {
         for i in strided {
             copies.push((i, inputs[i].to_contiguous()?));
         }
-        Ok(Call { bound, inputs, copies, copied_bytes, donated, donated_bytes })
+        Ok(Call { bound, inputs, copies, copied_bytes, donated, donated_bytes, clock: None })
     }
 
     /// The same call with other references to its inputs, which are in the order of the program.
     pub fn with_inputs<'u>(self, inputs: SmallVec<[&'u Tensor; 8]>) -> Call<'u> {
-        let Call { bound, inputs: _, copies, copied_bytes, donated, donated_bytes } = self;
-        Call { bound, inputs, copies, copied_bytes, donated, donated_bytes }
+        let Call { bound, inputs: _, copies, copied_bytes, donated, donated_bytes, clock } = self;
+        Call { bound, inputs, copies, copied_bytes, donated, donated_bytes, clock }
+    }
+
+    /// The same call with a clock.
+    pub fn timed(self, program: &Program) -> Call<'t> {
+        Call { clock: Some(KernelClock::new(program)), ..self }
     }
 
     /// An input, row-major.
@@ -106,6 +115,11 @@ impl<'t> Call<'t> {
             addresses[*at] = copy.data_ptr();
         }
         addresses
+    }
+
+    /// Name and time of each kernel, once the call has run, if it has a clock.
+    pub fn kernel_times(&self, program: &Program) -> Vec<(String, Duration)> {
+        self.clock.as_ref().map_or_else(Vec::new, |clock| clock.times(program))
     }
 
     /// What the call costs, with what it had to allocate.

@@ -6,6 +6,8 @@
 
 use std::cell::Cell;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::time::{Duration, Instant};
 
 use smallvec::SmallVec;
 use tj_ir::{Cause, Defer, Known, LazyTensor, Structure};
@@ -13,7 +15,7 @@ use tj_plan::{Backend, Engine, Scheduler};
 use tj_tensor::Tensor;
 
 use crate::bind::Values;
-use crate::cache::{self, Cached};
+use crate::cache::{self, Cached, Facts};
 use crate::call::{Arguments, Call};
 use crate::compile::compile;
 use crate::error::Error;
@@ -22,6 +24,7 @@ use crate::observe::Silent;
 use crate::options::CompileOptions;
 use crate::outputs::{Compute, Lazies};
 use crate::program::internal;
+use crate::reason::reason;
 use crate::report::{Cost, RunReport};
 use crate::select::Taken;
 use crate::stages;
@@ -57,7 +60,7 @@ thread_local! {
 pub fn compute<C: Compute>(what: C) -> Result<C::Output, Error> {
     let current = Taken::take();
     let scheduler = current.scheduler();
-    Ok(run(what, &CompileOptions::default(), &*scheduler)?.0)
+    Ok(run(what, &CompileOptions::default(), &*scheduler, Times::Ignored)?.0)
 }
 
 /// As [`compute`], by this scheduler.
@@ -66,7 +69,7 @@ pub fn compute<C: Compute>(what: C) -> Result<C::Output, Error> {
 /// As there.
 pub fn compute_with<C: Compute>(what: C, scheduler: &dyn Scheduler) -> Result<C::Output, Error> {
     let _current = Taken::take();
-    Ok(run(what, &CompileOptions::default(), scheduler)?.0)
+    Ok(run(what, &CompileOptions::default(), scheduler, Times::Ignored)?.0)
 }
 
 /// As [`compute`], with what the run has cost.
@@ -76,8 +79,8 @@ pub fn compute_with<C: Compute>(what: C, scheduler: &dyn Scheduler) -> Result<C:
 pub fn compute_reported<C: Compute>(what: C) -> Result<(C::Output, RunReport), Error> {
     let current = Taken::take();
     let scheduler = current.scheduler();
-    let (outputs, ran) = run(what, &CompileOptions::default(), &*scheduler)?;
-    Ok((outputs, report(&ran)))
+    let (outputs, ran) = run(what, &CompileOptions::default(), &*scheduler, Times::Ignored)?;
+    Ok((outputs, report(ran)))
 }
 
 /// As [`compute_reported`], with these options. Inputs that they declare are left out, since data needs none.
@@ -88,13 +91,38 @@ pub fn compute_as<C: Compute>(what: C, options: &CompileOptions) -> Result<(C::O
     let current = Taken::take();
     let scheduler = options.scheduler(&current);
     let options = CompileOptions { inputs: Vec::new(), ..options.clone() };
-    let (outputs, ran) = run(what, &options, &*scheduler)?;
-    Ok((outputs, report(&ran)))
+    let (outputs, ran) = run(what, &options, &*scheduler, Times::Ignored)?;
+    Ok((outputs, report(ran)))
 }
 
-fn report(ran: &[Ran]) -> RunReport {
-    let reports = ran.iter().map(|(cached, cost)| cost.report(&cached.executable.program));
-    reports.reduce(RunReport::and_then).unwrap_or_default()
+/// As [`compute_reported`], with how long each kernel took; to ask costs some 100 ns a kernel.
+///
+/// ```
+/// use tj_ir::defer;
+/// use tj_runtime::compute_timed;
+/// use tj_tensor::Tensor;
+///
+/// # if cfg!(not(any(feature = "cranelift", feature = "c"))) {
+/// #     return Ok(()); // this build has no back end
+/// # }
+/// let a = Tensor::full([1000], 2.0)?;
+/// let (total, report) = compute_timed(defer(&a).exp().sum(()))?;
+/// let (kernel, time) = &report.kernel_times[0];
+/// assert!(total.get(&[])?.to_f64() > 7000.0 && !kernel.is_empty() && time.as_nanos() > 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// As [`compute`].
+pub fn compute_timed<C: Compute>(what: C) -> Result<(C::Output, RunReport), Error> {
+    let current = Taken::take();
+    let scheduler = current.scheduler();
+    let (outputs, ran) = run(what, &CompileOptions::default(), &*scheduler, Times::Measured)?;
+    Ok((outputs, report(ran)))
+}
+
+fn report(ran: SmallVec<[Ran; 1]>) -> RunReport {
+    ran.into_iter().map(Ran::report).reduce(RunReport::and_then).unwrap_or_default()
 }
 
 /// Applies a function to deferred arguments and computes its result. Several arguments are a tuple, which the function
@@ -136,20 +164,39 @@ pub fn fuse_with<A: Defer, R: Compute>(
     compute_with(f(args.defer()), scheduler)
 }
 
-/// A program that ran, and what that has cost.
-pub(crate) type Ran = (Arc<Cached>, Cost);
+/// Whether a run says how long each kernel took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Times {
+    Ignored,
+    Measured,
+}
+
+/// What ran, and what it cost.
+pub(crate) struct Ran {
+    cached: Arc<Cached>,
+    cost: Cost,
+    kernel_times: Vec<(String, Duration)>,
+}
+
+impl Ran {
+    fn report(self) -> RunReport {
+        let report = self.cost.report(&self.cached.executable.program);
+        RunReport { kernel_times: self.kernel_times, ..report }
+    }
+}
 
 fn run<C: Compute>(
     what: C,
     options: &CompileOptions,
     scheduler: &dyn Scheduler,
+    times: Times,
 ) -> Result<(C::Output, SmallVec<[Ran; 1]>), Error> {
     let mut lazies = Lazies::new();
     what.lazies(&mut lazies);
     if lazies.is_empty() {
         return Ok((what.finish(&mut std::iter::empty()), SmallVec::new()));
     }
-    let (values, ran) = run_lazies(&lazies, options, scheduler)?;
+    let (values, ran) = run_lazies(&lazies, options, scheduler, times)?;
     Ok((what.finish(&mut values.into_iter()), ran))
 }
 
@@ -158,8 +205,10 @@ fn run_lazies(
     lazies: &[LazyTensor],
     options: &CompileOptions,
     scheduler: &dyn Scheduler,
+    times: Times,
 ) -> Result<(Vec<Tensor>, SmallVec<[Ran; 1]>), Error> {
-    let mut program = |lazies: &[LazyTensor], known: &Known| run_program(lazies, known, options, scheduler);
+    let mut program =
+        |lazies: &[LazyTensor], known: &Known| run_program(lazies, known, options, scheduler, times);
     match program(lazies, &Known::new()) {
         Ok((values, ran)) => Ok((values, SmallVec::from_iter([ran]))),
         Err(Error::Program(error)) if matches!(*error.cause, Cause::Counted { .. }) => {
@@ -174,12 +223,13 @@ fn run_program(
     known: &Known,
     options: &CompileOptions,
     scheduler: &dyn Scheduler,
+    times: Times,
 ) -> Result<(Vec<Tensor>, Ran), Error> {
     let mut structure = STRUCTURE.take().unwrap_or_default();
     let ran = structure
         .read_stage(lazies, known)
         .map_err(Error::from)
-        .and_then(|()| run_read(lazies, known, &mut structure, options, scheduler));
+        .and_then(|()| run_read(lazies, known, &mut structure, options, scheduler, times));
     structure.clear();
     STRUCTURE.set(Some(structure));
     ran
@@ -191,14 +241,9 @@ fn run_read(
     structure: &mut Structure,
     options: &CompileOptions,
     scheduler: &dyn Scheduler,
+    times: Times,
 ) -> Result<(Vec<Tensor>, Ran), Error> {
-    let engine = options.engine(scheduler);
-    structure.add_word(engine_word(engine));
-    structure.add_word(options.threads as u64);
-    structure.add_word(u64::from(options.reuse));
-    structure.add_word(options.parallel_work.map_or(0, |work| work.saturating_add(1)));
-    structure.add_word(scheduler.options_key());
-    structure.add_text(scheduler.name());
+    add_words(structure, options, scheduler);
     let compile = || compile_cached(lazies, known, structure, options, scheduler);
     let cached = cache::find(structure.words(), compile)?;
     let executable = &cached.executable;
@@ -209,9 +254,23 @@ fn run_read(
         return Err(internal("compute", &"a program was found that is for other sizes"));
     }
     let bound = executable.program.bind(values, &[])?;
-    let call = Call::bound(&executable.program, inputs, bound, options.max_bytes, Arguments::Kept)?;
+    let mut call = Call::bound(&executable.program, inputs, bound, options.max_bytes, Arguments::Kept)?;
+    if times == Times::Measured {
+        call = call.timed(&executable.program);
+    }
     let (outputs, cost) = executable.finish(&call, structure.numbers(), SmallVec::new())?;
-    Ok((outputs, (cached.clone(), cost)))
+    let kernel_times = call.kernel_times(&executable.program);
+    Ok((outputs, Ran { cached: cached.clone(), cost, kernel_times }))
+}
+
+/// What must be equal besides the program: the engine, what the scheduler says of itself, its name.
+pub(crate) fn add_words(structure: &mut Structure, options: &CompileOptions, scheduler: &dyn Scheduler) {
+    structure.add_word(engine_word(options.engine(scheduler)));
+    structure.add_word(options.threads as u64);
+    structure.add_word(u64::from(options.reuse));
+    structure.add_word(options.parallel_work.map_or(0, |work| work.saturating_add(1)));
+    structure.add_word(scheduler.options_key());
+    structure.add_text(scheduler.name());
 }
 
 fn compile_cached(
@@ -221,6 +280,8 @@ fn compile_cached(
     options: &CompileOptions,
     scheduler: &dyn Scheduler,
 ) -> Result<Cached, Error> {
+    let reason = reason(lazies, known, options, scheduler)?;
+    let since = Instant::now();
     let compiled = compile(lazies, known, options, scheduler, &mut Silent)?;
     let mut program = compiled.program;
     program.forget_data();
@@ -231,7 +292,13 @@ fn compile_cached(
         at.ok_or_else(|| Error::UnboundSymbol { symbol: symbol.to_string() })
     });
     let sizes = sizes.collect::<Result<_, _>>()?;
-    Ok(Cached { executable: Executable::new(program), sizes })
+    let facts = Facts {
+        scheduler: scheduler.name().to_string(),
+        reason,
+        compile_time: since.elapsed(),
+        hits: AtomicU64::new(0),
+    };
+    Ok(Cached { executable: Executable::new(program), sizes, facts })
 }
 
 fn engine_word(engine: Engine) -> u64 {

@@ -103,6 +103,7 @@ impl Executable {
             outputs: outputs.collect(),
             arena: arena.as_bytes_mut(),
             numbers: &numbers,
+            clock: call.clock.as_ref(),
         };
         let ran = run(&self.program, bound, memory);
         self.pools.give_back(arena);

@@ -5,9 +5,7 @@ use std::fmt::Write as _;
 use tj_ir::expr::Source;
 use tj_ir::text::counted;
 use tj_kernel::Lowered;
-use tj_plan::{Fused, Plan};
-
-use tj_plan::Backend;
+use tj_plan::{Backend, Fused, Plan, QueryId};
 
 use crate::options::built_in;
 use crate::program::Program;
@@ -17,9 +15,17 @@ pub(crate) fn plan(plan: &Plan) -> String {
     plan.to_string()
 }
 
-/// Groups and the reasons of the scheduler.
+/// The reasons of the scheduler, by the queries of the plan, then kernels, by queries that are numbered anew.
 pub(crate) fn fused(fused: &Fused) -> String {
     let mut text = String::new();
+    for reason in &fused.reasons {
+        let _ = writeln!(text, "because {reason}");
+    }
+    if fused.plan.query_ids().any(|id| fused.origins[id.index()] != id) {
+        let new = |id: QueryId| format!("{} is now {id}", fused.origins[id.index()]);
+        let new: Vec<String> = fused.plan.query_ids().map(new).collect();
+        let _ = writeln!(text, "numbered anew: {}", new.join(", "));
+    }
     for (number, group) in fused.groups.iter().enumerate() {
         let queries: Vec<String> = group
             .queries
@@ -31,9 +37,6 @@ pub(crate) fn fused(fused: &Fused) -> String {
         let _ = writeln!(text, "kernel {number}: {} over {outer}", queries.join(", "));
     }
     text.push_str(&fused.plan.to_string());
-    for reason in &fused.reasons {
-        let _ = writeln!(text, "because {reason}");
-    }
     text
 }
 
@@ -89,10 +92,7 @@ pub(crate) fn memory(program: &Program) -> String {
             interval.name, interval.first, interval.last, interval.len, interval.width
         );
     }
-    for guard in &program.fused.plan.guards {
-        let _ = writeln!(text, "guard: {guard}");
-    }
-    for guard in &program.bound_guards {
+    for guard in program.guards() {
         let _ = writeln!(text, "guard: {guard}");
     }
     for (position, source) in program.fused.plan.produces.0.iter().enumerate() {

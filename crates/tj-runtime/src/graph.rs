@@ -13,12 +13,12 @@ use crate::call::{Arguments, Call, order};
 use crate::compile::compile;
 use crate::error::Error;
 use crate::executable::Executable;
-use crate::observe::{Explanation, Observer, Silent};
+use crate::explanation::Explanation;
+use crate::observe::{Observer, Silent};
 use crate::options::{CompileOptions, MaxBytes};
 use crate::program::internal;
 use crate::report::{Cost, RunReport, Totals};
 use crate::select::Taken;
-use crate::stages;
 use crate::view::OutputView;
 
 /// A program compiled once for all sizes of its inputs.
@@ -87,6 +87,33 @@ impl CompiledGraph {
         })
     }
 
+    /// As [`CompiledGraph::new`], with what became of the program. The arena is shown for sizes that a scheduler would
+    /// guess; [`CompiledGraph::explain_run`] has those of a run.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn explained(
+        outputs: &[LazyTensor],
+        options: CompileOptions,
+    ) -> Result<(CompiledGraph, Explanation), Error> {
+        let mut explanation = Explanation::default();
+        let graph = CompiledGraph::observed(outputs, options, &mut explanation)?;
+        explanation.add_program(&graph.executable.program);
+        Ok((graph, explanation))
+    }
+
+    /// Adds what a run has measured to the explanation of the graph: times, and the arena for its sizes. `report` is
+    /// that of [`CompiledGraph::call_timed`].
+    pub fn explain_run(&self, explanation: &mut Explanation, report: &RunReport) {
+        let program = &self.executable.program;
+        let values = program.binder.symbols().iter().map(|symbol| {
+            let known = report.bindings.iter().find(|(name, _)| *name == symbol.to_string());
+            known.map_or(0, |(_, value)| *value)
+        });
+        explanation.add_arena(program, values.collect());
+        explanation.add_run(report);
+    }
+
     /// Writes the program as an object file and a C header, for programs in other languages: `HEADER` declares
     /// `NAME_check`, `NAME_workspace` and `NAME_run`, where `NAME` is the stem of the object's file name. `outputs` are
     /// names for the first outputs.
@@ -151,6 +178,21 @@ impl CompiledGraph {
     ) -> Result<(Vec<Tensor>, RunReport), Error> {
         let (outputs, cost) = self.execute(inputs, bindings)?;
         Ok((outputs, cost.report(&self.executable.program)))
+    }
+
+    /// As [`CompiledGraph::call_reported`], with how long each kernel took.
+    ///
+    /// # Errors
+    /// As [`CompiledGraph::call`].
+    pub fn call_timed(
+        &self,
+        bindings: &[(&str, i64)],
+        inputs: &[(&str, &Tensor)],
+    ) -> Result<(Vec<Tensor>, RunReport), Error> {
+        let program = &self.executable.program;
+        let call = self.prepare(inputs, bindings, Arguments::Kept)?.timed(program);
+        let (outputs, cost) = self.finish(&call, SmallVec::new())?;
+        Ok((outputs, RunReport { kernel_times: call.kernel_times(program), ..cost.report(program) }))
     }
 
     /// Computes the outputs from inputs that the caller gives away. Their memory is free as soon as the call ends,
@@ -294,17 +336,4 @@ impl CompiledGraph {
 /// References to arguments.
 fn borrowed<'a, 't>(inputs: &'t [(&'a str, Tensor)]) -> Vec<(&'a str, &'t Tensor)> {
     inputs.iter().map(|(name, tensor)| (*name, tensor)).collect()
-}
-
-/// Every stage of the compilation of a program, as text. Where sizes depend on values, there is a program for each stage of
-/// the computation, one after the other.
-///
-/// # Errors
-/// As [`CompiledGraph::new`].
-pub fn explain(outputs: &[LazyTensor], options: CompileOptions) -> Result<Explanation, Error> {
-    let mut explanation = Explanation::default();
-    let current = Taken::take();
-    let scheduler = options.scheduler(&current);
-    stages::observe(outputs, &options, &*scheduler, &mut explanation)?;
-    Ok(explanation)
 }

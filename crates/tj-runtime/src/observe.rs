@@ -2,7 +2,6 @@
 //!
 //! `explain`, timing and golden tests are observers; nothing else prints.
 
-use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 /// A stage of compilation, in order.
@@ -55,39 +54,6 @@ pub struct Silent;
 
 impl Observer for Silent {
     fn stage(&mut self, _: Stage, _: Duration, _: &dyn Fn() -> String) {}
-}
-
-/// Keeps the text and time of every stage.
-#[derive(Clone, Debug, Default)]
-pub struct Explanation {
-    /// In order.
-    pub stages: Vec<(Stage, Duration, String)>,
-}
-
-impl Observer for Explanation {
-    fn stage(&mut self, stage: Stage, elapsed: Duration, text: &dyn Fn() -> String) {
-        self.stages.push((stage, elapsed, text()));
-    }
-}
-
-impl Explanation {
-    /// The text of one stage.
-    pub fn text(&self, stage: Stage) -> &str {
-        self.stages.iter().find(|(s, _, _)| *s == stage).map_or("", |(_, _, text)| text)
-    }
-}
-
-impl std::fmt::Display for Explanation {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        for (stage, _, text) in &self.stages {
-            let mut body = String::new();
-            for line in text.lines() {
-                writeln!(body, "  {line}")?;
-            }
-            writeln!(f, "{}:\n{body}", stage.name())?;
-        }
-        Ok(())
-    }
 }
 
 /// Measures stages for an observer.

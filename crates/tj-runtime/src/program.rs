@@ -300,6 +300,12 @@ impl Program {
         })
     }
 
+    /// What must hold of sizes, as text.
+    pub fn guards(&self) -> Vec<String> {
+        let proven_by_user = self.fused.plan.guards.iter().map(ToString::to_string);
+        proven_by_user.chain(self.bound_guards.iter().map(ToString::to_string)).collect()
+    }
+
     pub fn intervals(&self) -> &[ArenaInterval] {
         &self.intervals
     }

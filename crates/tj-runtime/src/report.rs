@@ -1,6 +1,7 @@
 //! What runs cost.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::program::{Bound, Program};
 
@@ -35,12 +36,15 @@ pub struct RunReport {
     pub copied_inputs: u64,
     /// Arguments given away whose memory an output has taken over.
     pub donated_inputs: u64,
+    /// Kernels in the order in which they ran, and how long each took; empty for calls that do not ask for it.
+    pub kernel_times: Vec<(String, Duration)>,
 }
 
 impl RunReport {
     /// The report of a call whose next stage has this one: counts add up, and bytes are those of the stage that takes most.
     pub(crate) fn and_then(mut self, next: RunReport) -> RunReport {
         self.bindings.extend(next.bindings);
+        self.kernel_times.extend(next.kernel_times);
         RunReport {
             input_bytes: self.input_bytes.max(next.input_bytes),
             temporary_bytes: self.temporary_bytes.max(next.temporary_bytes),
@@ -50,6 +54,7 @@ impl RunReport {
             bound_bytes: self.bound_bytes.max(next.bound_bytes),
             allocations: self.allocations + next.allocations,
             bindings: self.bindings,
+            kernel_times: self.kernel_times,
             kernels: self.kernels + next.kernels,
             calls: self.calls,
             compilations: self.compilations + next.compilations,
@@ -96,6 +101,7 @@ impl Cost {
             compilations: 1,
             copied_inputs: self.copied_inputs,
             donated_inputs: self.donated_inputs,
+            kernel_times: Vec::new(),
         }
     }
 }

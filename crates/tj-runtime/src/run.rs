@@ -8,6 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use smallvec::SmallVec;
 use tj_kernel::abi::{Args, STATUS_OK};
 
+use crate::clock::KernelClock;
 use crate::code::Code;
 use crate::crew::{self, Stage};
 use crate::error::Error;
@@ -26,6 +27,7 @@ pub(crate) struct CallMemory<'m> {
     pub arena: &'m mut [u8],
     /// Bits of the run-time numbers, by number of the plan.
     pub numbers: &'m [u64],
+    pub clock: Option<&'m KernelClock>,
 }
 
 /// Bases of the memory of a call.
@@ -40,7 +42,7 @@ unsafe impl Sync for Bases {}
 
 /// Runs all kernels of a program in order.
 pub(crate) fn run(program: &Program, bound: &Bound, memory: CallMemory<'_>) -> Result<(), Error> {
-    let CallMemory { mut inputs, donated, mut outputs, arena, numbers } = memory;
+    let CallMemory { mut inputs, donated, mut outputs, arena, numbers, clock } = memory;
     debug_assert!(arena.len() as u64 >= bound.arena_bytes);
     let Some(code) = program.code.as_ref() else {
         return Err(internal("run", &"the program has no code"));
@@ -53,7 +55,7 @@ pub(crate) fn run(program: &Program, bound: &Bound, memory: CallMemory<'_>) -> R
     }
     let bases = Bases { inputs, outputs, arena: arena.as_mut_ptr() };
     let failed = AtomicI64::new(NONE);
-    let run = Run { program, code, bound, bases, numbers, failed, fault: Mutex::new(None) };
+    let run = Run { program, code, bound, bases, numbers, clock, failed, fault: Mutex::new(None) };
     if bound.parallel {
         let stage = |kernel: &BoundKernel| Stage { pieces: kernel.pieces(), workers: kernel.workers };
         let stages: SmallVec<[Stage; 16]> = bound.kernels.iter().map(stage).collect();
@@ -95,6 +97,7 @@ struct Run<'r> {
     bound: &'r Bound,
     bases: Bases,
     numbers: &'r [u64],
+    clock: Option<&'r KernelClock>,
     /// First kernel that gave up.
     failed: AtomicI64,
     /// Why, and in which piece of which kernel: of those that gave up, the first.
@@ -123,6 +126,9 @@ impl Run<'_> {
             host: &HOST,
         };
         let entry = self.code.entry(number);
+        if let Some(clock) = self.clock {
+            clock.begin(number);
+        }
         // SAFETY: The table has one entry for each buffer, size and number of the kernel, in its order, and outlives
         // the call. Each buffer holds the elements that the kernel may touch: inputs were checked against their
         // declared sizes, outputs and arena intervals were made from the same sizes, and `verify` with the guards
@@ -130,6 +136,9 @@ impl Run<'_> {
         // `Access::InPlace` was proved. Tasks are disjoint, each worker has its own scratch
         // memory, and `code` keeps the function alive.
         let status = unsafe { entry(&args, lo, hi) };
+        if let Some(clock) = self.clock {
+            clock.end(number);
+        }
         if status != STATUS_OK {
             self.failed.fetch_min(number as i64, Ordering::Relaxed);
             let mut first = self.fault.lock().unwrap_or_else(PoisonError::into_inner);

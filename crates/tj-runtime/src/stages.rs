@@ -14,7 +14,8 @@ use tj_tensor::Tensor;
 use crate::compile::compile;
 use crate::compute::Ran;
 use crate::error::Error;
-use crate::observe::{self, Clock, Observer};
+use crate::explanation::Explanation;
+use crate::observe::{self, Clock};
 use crate::options::CompileOptions;
 use crate::program::internal;
 
@@ -86,29 +87,31 @@ fn check(guard: &Guard, known: &Known) -> Result<(), Error> {
     })
 }
 
-/// Compiles every stage and shows it to an observer.
-pub(crate) fn observe(
+/// Compiles every stage and explains it.
+pub(crate) fn explain(
     outputs: &[LazyTensor],
     options: &CompileOptions,
     scheduler: &dyn Scheduler,
-    observer: &mut dyn Observer,
+    explanation: &mut Explanation,
 ) -> Result<(), Error> {
     let mut known = Known::new();
     while let Some(stage) = Stage::next(outputs, &known)? {
         if !stage.program.is_empty() {
-            compile(&stage.program, &known, options, scheduler, observer)?;
+            let compiled = compile(&stage.program, &known, options, scheduler, explanation)?;
+            explanation.add_program(&compiled.program);
         }
         stage.program.iter().for_each(|tensor| known.insert(tensor, None));
         for ready in &stage.selections {
             known.count(&ready.count, None);
             ready.outputs.iter().for_each(|(tensor, _)| known.insert(tensor, None));
         }
-        Clock::new(observer).done(observe::Stage::Select, &|| text(&stage.selections));
+        Clock::new(explanation).done(observe::Stage::Select, &|| text(&stage.selections));
         known.forget_below(outputs);
     }
     let rest: Vec<LazyTensor> = outputs.iter().filter(|output| !known.contains(output)).cloned().collect();
     if !rest.is_empty() {
-        compile(&rest, &known, options, scheduler, observer)?;
+        let compiled = compile(&rest, &known, options, scheduler, explanation)?;
+        explanation.add_program(&compiled.program);
     }
     Ok(())
 }

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use tj_ir::{Dim, LazyTensor, axis, concat, input};
-use tj_runtime::{CompileOptions, CompiledGraph, InterpretKernel, InterpretPlan, Scheduler, explain};
+use tj_runtime::{CompileOptions, CompiledGraph, InterpretKernel, InterpretPlan, Scheduler, explain_with};
 use tj_tensor::{DType, Tensor};
 
 /// Options that must all give the same bits.
@@ -75,7 +75,7 @@ fn matmul_chain_with_epilogue_and_sum() {
         let out = check(std::slice::from_ref(&y), &inputs);
         assert_eq!(out[0].shape(), [size]);
     }
-    let text = explain(&[y], CompileOptions::default()).unwrap().to_string();
+    let text = explain_with(&[y], CompileOptions::default()).unwrap().to_string();
     assert!(text.contains("gemm"), "{text}");
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tj_ir::{Dim, LazyTensor, Symbol, axis, input};
 use tj_memory::{Effort, Interval, pack};
 use tj_runtime::{
-    CompileOptions, CompiledGraph, Error, InterpretKernel, MaxBytes, Scheduler, Stage, explain,
+    CompileOptions, CompiledGraph, Error, InterpretKernel, MaxBytes, Scheduler, Stage, explain_with,
 };
 use tj_tensor::{DType, Tensor};
 
@@ -50,14 +50,14 @@ fn temporaries(output: &LazyTensor, fuse: bool, inputs: &[(&str, &Tensor)]) -> [
 /// Buffers that are read in place of others.
 fn marks(output: &LazyTensor, fuse: bool) -> usize {
     let options = CompileOptions { fuse, ..Default::default() };
-    let explanation = explain(std::slice::from_ref(output), options).unwrap();
+    let explanation = explain_with(std::slice::from_ref(output), options).unwrap();
     explanation.text(Stage::Kernel).matches(" inplace @").count()
 }
 
 /// What lives in the arena of one worker, as a plan of memory without sharing in place has it.
 fn intervals(output: &LazyTensor, fuse: bool, n: i64) -> Vec<Interval> {
     let options = CompileOptions { fuse, ..Default::default() };
-    let explanation = explain(std::slice::from_ref(output), options).unwrap();
+    let explanation = explain_with(std::slice::from_ref(output), options).unwrap();
     let interval = |line: &str| {
         let (_, rest) = line.split_once(": steps ")?;
         let (steps, rest) = rest.split_once(", ").unwrap();

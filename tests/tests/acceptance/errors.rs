@@ -1,6 +1,6 @@
 //! What users read, and the small functions that they ask for.
 
-use tensorjit::{CompileOptions, DType, Error, Stage, Tensor, compute, defer, eager, einsum, explain, fuse};
+use tensorjit::{DType, Error, Stage, Tensor, compute, defer, eager, einsum, explain, fuse};
 
 use crate::{arange, equal, tensor};
 
@@ -72,7 +72,7 @@ fn i07_small_functions_are_there() {
 #[test]
 fn i09_a_program_is_explained() {
     let x = defer(&zeros(&[2, 3]));
-    let explained = explain(&[(x.exp() + 1).sum(0)], CompileOptions::default()).unwrap();
+    let explained = explain((x.exp() + 1).sum(0)).unwrap();
     for stage in Stage::ALL {
         assert!(!explained.text(stage).is_empty(), "{}", stage.name());
     }

@@ -1,22 +1,37 @@
 //! `tj explain`.
 
-use tensorjit::{Backend, CompiledGraph, Explanation, Stage as Seen};
+use std::fs;
+use std::path::Path;
 
+use tensorjit::{CompiledGraph, Explanation, Stage as Seen};
+
+use super::run::call_by;
 use super::{Failure, Text, Work, given_sizes, print, staged};
 use crate::args::{ExplainArgs, Stage};
 
 pub(super) fn explain(args: &ExplainArgs) -> Result<(), Failure> {
     let text = Text::read(&args.work.program)?;
-    let work = Work::read(&text, &args.work, &given_sizes(&args.work)?)?;
+    let sizes = given_sizes(&args.work)?;
+    let work = Work::read(&text, &args.work, &sizes)?;
     let outputs = work.outputs();
-    let mut explanation = Explanation::default();
-    let graph = match CompiledGraph::observed(&outputs, work.options.clone(), &mut explanation) {
-        Ok(graph) => graph,
-        Err(error) if staged::is_staged(&error) && args.stages.is_empty() => {
-            return print(&tensorjit::explain(&outputs, work.options)?.to_string());
+    let (graph, mut explanation) = match CompiledGraph::explained(&outputs, work.options.clone()) {
+        Ok(explained) => explained,
+        Err(error) if staged::is_staged(&error) && args.stages.is_empty() && !args.measure => {
+            let explanation = tensorjit::explain_with(&outputs, work.options)?;
+            return match &args.html {
+                Some(html) => write_page(html, &explanation),
+                None => print(&explanation.to_string()),
+            };
         }
         Err(error) => return Err(error.into()),
     };
+    if args.measure {
+        let (_, report) = call_by(CompiledGraph::call_timed, &graph, &work, &sizes)?;
+        graph.explain_run(&mut explanation, &report);
+    }
+    if let Some(html) = &args.html {
+        return write_page(html, &explanation);
+    }
     if args.stages.is_empty() {
         return print(&explanation.to_string());
     }
@@ -28,10 +43,19 @@ pub(super) fn explain(args: &ExplainArgs) -> Result<(), Failure> {
                 shown.push_str(explanation.text(Seen::Fuse));
             }
             Stage::Kernel => shown.push_str(explanation.text(Seen::Kernel)),
-            Stage::Memory => shown.push_str(explanation.text(Seen::Memory)),
-            Stage::Clif => shown.push_str(&graph.code_text(Backend::Cranelift)),
-            Stage::C => shown.push_str(&graph.code_text(Backend::C)),
+            Stage::Memory => {
+                shown.push_str(explanation.text(Seen::Memory));
+                shown.push_str(&explanation.stage("arena").unwrap_or_default());
+            }
+            Stage::Clif => shown.push_str(&explanation.clif),
+            Stage::C => shown.push_str(&explanation.c),
         }
     }
+    shown.push_str(&explanation.stage("run").unwrap_or_default());
     print(&shown)
+}
+
+fn write_page(html: &Path, explanation: &Explanation) -> Result<(), Failure> {
+    let written = fs::write(html, explanation.to_html());
+    written.map_err(|e| Failure::wrong(format!("{}: {e}", html.display())))
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use num_complex::Complex;
 use serde_json::{Value as Json, json};
-use tensorjit::{CompiledGraph, DType, RunReport, Tensor};
+use tensorjit::{CompiledGraph, DType, Error, RunReport, Tensor};
 
 use super::save::Destination;
 use super::{Failure, Text, Work, given_sizes, print, staged};
@@ -113,6 +113,19 @@ fn call(
     work: &Work,
     sizes: &BTreeMap<String, i64>,
 ) -> Result<(Vec<Tensor>, RunReport), Failure> {
+    call_by(CompiledGraph::call_reported, graph, work, sizes)
+}
+
+/// How a graph is called.
+type Call = fn(&CompiledGraph, &[(&str, i64)], &[(&str, &Tensor)]) -> Result<(Vec<Tensor>, RunReport), Error>;
+
+/// A call with the inputs and sizes of the command line.
+pub(super) fn call_by(
+    call: Call,
+    graph: &CompiledGraph,
+    work: &Work,
+    sizes: &BTreeMap<String, i64>,
+) -> Result<(Vec<Tensor>, RunReport), Failure> {
     let known: Vec<String> = graph.size_names().collect();
     // A value that only made data is no business of the program.
     let bindings: Vec<(&str, i64)> = sizes
@@ -122,7 +135,7 @@ fn call(
         .collect();
     let inputs: Vec<(&str, &Tensor)> =
         work.inputs.iter().map(|(name, tensor)| (name.as_str(), tensor)).collect();
-    Ok(graph.call_reported(&bindings, &inputs)?)
+    Ok(call(graph, &bindings, &inputs)?)
 }
 
 fn run_json(report: &RunReport, names: &[&str], outputs: &[Tensor], sweep: Option<(&str, i64)>) -> Json {

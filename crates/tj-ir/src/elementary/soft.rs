@@ -3,9 +3,12 @@
 
 use super::exp::{exp, exp_of_reduced, reduce, scale};
 use super::log::log1p;
-use super::{Arith, constant};
+use super::{Arith, constant, mul_add};
 
 /// `log(exp(x) + exp(y))`.
+///
+/// What `x - y` loses in rounding is worth many ulps of a result that is as small as `exp(x - y)`: it is found exactly and
+/// joins the exponential.
 pub fn logaddexp<A: Arith>(a: &mut A, x: A::Float, y: A::Float) -> A::Float {
     let less = a.lt(x, y);
     let most = a.select(less, y, x);
@@ -13,8 +16,18 @@ pub fn logaddexp<A: Arith>(a: &mut A, x: A::Float, y: A::Float) -> A::Float {
     // Equal infinities have no difference.
     let (zero, difference) = (a.float(0.0), a.sub(least, most));
     let equal = a.eq(x, y);
+    // Neither do they lose anything, nor those whose exponential is nothing beside the greater one.
+    let far = constant(a, -110.0, -760.0);
+    let near = a.lt(far, difference);
+    let back = a.sub(difference, least);
+    let least_back = a.sub(difference, back);
+    let least_lost = a.sub(least, least_back);
+    let most_lost = a.add(most, back);
+    let lost = a.sub(least_lost, most_lost);
+    let lost = a.select(near, lost, zero);
     let difference = a.select(equal, zero, difference);
     let ratio = exp(a, difference);
+    let ratio = mul_add(a, ratio, lost, ratio);
     let more = log1p(a, ratio);
     a.add(most, more)
 }

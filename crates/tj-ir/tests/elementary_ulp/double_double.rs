@@ -246,6 +246,16 @@ fn sin_cos(x: f64) -> (Dd, Dd) {
     if x.abs() < 1e-100 { (x.into(), 1.0.into()) } else { (sin(x, 0), sin(x, 1)) }
 }
 
+/// The angle of the point (`x`, `y`) with a power of two.
+pub fn atan2_scaled(y: f64, x: f64) -> (Dd, i32) {
+    if y.atan2(x).abs() >= 1e-100 {
+        return (atan2(y, x), 0);
+    }
+    // All digits of a subnormal quotient.
+    let (up, down) = if y.abs() < 1.0 { (900, 0) } else { (0, 900) };
+    (Dd::from(y * 2.0_f64.powi(up)) / (x * 2.0_f64.powi(-down)).into(), -(up + down))
+}
+
 /// The angle of the point (`x`, `y`) by one Newton step.
 pub fn atan2(y: f64, x: f64) -> Dd {
     let most = x.abs().max(y.abs());

@@ -27,23 +27,23 @@ pub const TABLE: &[(Elementary, f64, f64, u32, u32)] = &[
     (Elementary::Sinh, 1.35, 1.45, 45, 57),
     (Elementary::Cosh, 1.80, 1.80, 41, 53),
     (Elementary::Asinh, 1.80, 1.75, 54, 62),
-    (Elementary::Acosh, 1.95, 1.95, 53, 61),
+    (Elementary::Acosh, 2.20, 2.30, 53, 61),
     (Elementary::Atanh, 2.05, 1.95, 48, 56),
     (Elementary::Cbrt, 0.80, 0.72, 49, 55),
     (Elementary::Erfc, 5.60, 6.20, 70, 108),
-    (Elementary::Gelu, 5.20, 5.50, 76, 114),
+    (Elementary::Gelu, 5.20, 6.20, 76, 114),
     (Elementary::Silu, 3.30, 3.20, 41, 51),
     (Elementary::Softplus, 1.70, 1.70, 75, 93),
     (Elementary::LogSigmoid, 1.70, 1.70, 77, 95),
-    (Elementary::Lgamma, 4.0, 4.0, 200, 260),
+    (Elementary::Lgamma, 5.20, 4.00, 200, 260),
 ];
 
 /// The same for functions of two arguments.
 pub const TABLE2: &[(Elementary2, f64, f64, u32, u32)] = &[
-    (Elementary2::Pow, 1.20, 1.20, 141, 159),
+    (Elementary2::Pow, 1.20, 1.50, 141, 159),
     (Elementary2::Atan2, 2.10, 2.10, 65, 79),
     (Elementary2::Hypot, 1.22, 1.25, 21, 21),
-    (Elementary2::Logaddexp, 3.00, 3.00, 77, 95),
+    (Elementary2::Logaddexp, 3.00, 3.00, 86, 104),
 ];
 
 /// Largest error and where it is.
@@ -89,7 +89,7 @@ pub fn worst64(function: Elementary, n: usize) -> Worst {
 /// Of `n` pairs.
 pub fn worst32_of_pairs(function: Elementary2, n: usize) -> Worst {
     let mut worst = (0.0, Vec::new());
-    for (x, y) in pairs(function, n) {
+    for (x, y) in pairs(function, n, 126.0) {
         let (x, y) = (x as f32, y as f32);
         let (p, q) = (f64::from(x), f64::from(y));
         let (want, unit) = reference32_of_pair(function, p, q);
@@ -104,7 +104,7 @@ pub fn worst32_of_pairs(function: Elementary2, n: usize) -> Worst {
 /// Of `n` pairs.
 pub fn worst64_of_pairs(function: Elementary2, n: usize) -> Worst {
     let mut worst = (0.0, Vec::new());
-    for (x, y) in pairs(function, n) {
+    for (x, y) in pairs(function, n, 1020.0) {
         let got = eval2_f64(function, x, y);
         let (want, unit) = reference64_of_pair(function, x, y);
         let error = error64(got, want) * unit;
@@ -198,7 +198,7 @@ fn reference32_of_pair(function: Elementary2, x: f64, y: f64) -> (f64, f64) {
 fn reference64_of_pair(function: Elementary2, x: f64, y: f64) -> (Option<(Dd, i32)>, f64) {
     match function {
         Elementary2::Pow => (Some(double_double::pow(x, y)), 1.0),
-        Elementary2::Atan2 => (Some((double_double::atan2(x, y), 0)), 1.0),
+        Elementary2::Atan2 => (Some(double_double::atan2_scaled(x, y)), 1.0),
         Elementary2::Hypot => {
             let e = exponent(x.abs().max(y.abs())).clamp(-1000, 1000);
             let part = |v: f64| Dd::from(v * power(-e));
@@ -314,6 +314,34 @@ fn reference64(function: Elementary, x: f64) -> Option<(Dd, i32)> {
     })
 }
 
+/// By how much the references for `f64` differ from values with 2000 bits, in parts of the value, at most; and where.
+#[allow(dead_code, reason = "a test, not the sweep")]
+pub fn worst_reference() -> (f64, String) {
+    let mut worst = (0.0, String::new());
+    for line in include_str!("reference.txt").lines() {
+        let words: Vec<&str> = line.split(' ').collect();
+        let number = |at: usize| -> f64 { words[at].parse().unwrap_or(f64::NAN) };
+        let last = words.len() - 3;
+        let (exact, k) = (Dd { hi: number(last), lo: number(last + 1) }, number(last + 2) as i32);
+        let one = Elementary::ALL.iter().find(|f| f.name() == words[0]);
+        let two = Elementary2::ALL.iter().find(|f| f.name() == words[0]);
+        let found = match (one, two) {
+            (Some(&function), _) => reference64(function, number(1)),
+            (_, Some(&function)) => reference64_of_pair(function, number(1), number(2)).0,
+            (None, None) => None,
+        };
+        let Some((found, j)) = found else { panic!("no reference for {line}") };
+        // In two steps, because a power may be out of reach where the product is not.
+        let found = found.scaled(power((j - k) / 2)).scaled(power((j - k) - (j - k) / 2));
+        let difference = (found - exact).hi / exact.hi;
+        let difference = if difference.is_nan() { f64::INFINITY } else { difference.abs() };
+        if difference > worst.0 {
+            worst = (difference, line.to_string());
+        }
+    }
+    worst
+}
+
 fn error64(got: f64, want: Option<(Dd, i32)>) -> f64 {
     let Some((want, k)) = want else {
         return if got.is_nan() { 0.0 } else { f64::INFINITY };
@@ -376,6 +404,8 @@ fn samples(function: Elementary, n: usize) -> impl Iterator<Item = f64> {
         let unit = (z >> 11) as f64 * power(-53);
         match i % 4 {
             0 => f64::from_bits(z),
+            // From 1 on, at every distance.
+            1 if function == Elementary::Acosh => 1.0 + (-52.0 * unit).exp2(),
             1 => 4.0 * unit - 2.0,
             _ => lo + (hi - lo) * unit,
         }
@@ -394,8 +424,9 @@ fn splitmix(state: &mut u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Pairs of all magnitudes, and such as give results that are neither 0 nor infinite, in `f32` too.
-fn pairs(function: Elementary2, n: usize) -> impl Iterator<Item = (f64, f64)> {
+/// Pairs of all magnitudes, those between `2^-range` and `2^range` included, and such as give results that the width has,
+/// down to its subnormals.
+fn pairs(function: Elementary2, n: usize, range: f64) -> impl Iterator<Item = (f64, f64)> {
     let mut state = 1;
     (0..n).map(move |i| {
         let mut unit = || (splitmix(&mut state) >> 11) as f64 * power(-53);
@@ -404,13 +435,21 @@ fn pairs(function: Elementary2, n: usize) -> impl Iterator<Item = (f64, f64)> {
             |range: f64| ((2.0 * unit() - 1.0) * range).exp2() * if unit() < 0.5 { -1.0 } else { 1.0 };
         match (function, i % 4) {
             (Elementary2::Pow, _) => {
-                let x = wide([1.0, 120.0, 10.0, 0.01][i % 4]).abs();
-                (x, wide(6.0) * 1.4 / x.log2().abs().max(1e-3))
+                let x = wide([1.0, range, 10.0, 0.01][i % 4]).abs();
+                // The logarithm of the result to base 2.
+                let log = if i % 8 < 4 { wide(6.0) * 1.4 } else { wide(1.0) * range * 0.6 };
+                (x, log / x.log2().abs().max(1e-3))
             }
-            (Elementary2::Atan2 | Elementary2::Hypot, 0) => (wide(120.0), wide(120.0)),
+            (Elementary2::Atan2 | Elementary2::Hypot, 0) => (wide(range), wide(range)),
             (Elementary2::Atan2 | Elementary2::Hypot, _) => {
-                let x = wide([1.0, 120.0, 20.0][i % 3]);
+                let x = wide([1.0, range - 2.0, 20.0][i % 3]);
                 (x, x * wide(2.0))
+            }
+            (Elementary2::Logaddexp, 0) => (wide(10.0), wide(10.0)),
+            // The greater one is about as small as what the other adds.
+            (Elementary2::Logaddexp, 1) => {
+                let least = -(wide(6.0).abs());
+                (least.exp() * wide(2.0), least)
             }
             (Elementary2::Logaddexp, _) => (wide(4.0), wide(4.0)),
         }

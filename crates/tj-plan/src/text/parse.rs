@@ -58,7 +58,8 @@ pub fn parse_fused(text: &str) -> Result<Fused, ParseError> {
     parser.plan()?;
     let groups = parser.groups()?;
     parser.end()?;
-    Ok(Fused { plan: parser.plan, groups, reasons: Vec::new() })
+    let origins = parser.plan.query_ids().collect();
+    Ok(Fused { plan: parser.plan, groups, origins, reasons: Vec::new() })
 }
 
 impl FromStr for Plan {
