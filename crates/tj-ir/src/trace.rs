@@ -157,7 +157,11 @@ impl Ctx {
         let body = match &node.kind {
             Kind::Failed(error) => return Err(error.clone()),
             Kind::Input { name } => return self.input(name, node, shape),
-            Kind::Data(tensor) => return Ok(self.new_input(None, node, shape, Some(tensor.as_reals()))),
+            Kind::Data(tensor) => {
+                let fail = |error| IrError::new(Cause::Data(error), node.location);
+                let reals = tensor.as_reals().map_err(fail)?;
+                return Ok(self.new_input(None, node, shape, Some(reals)));
+            }
             Kind::Const(value) if node.dtype.is_complex() => return Ok(self.complex_number(*value)),
             Kind::Const(value) => return Ok(Traced::Leaf(self.number(*value))),
             Kind::Size(dim) => {
