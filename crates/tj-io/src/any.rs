@@ -131,7 +131,7 @@ pub fn read_any(path: impl AsRef<Path>) -> Result<Tensor, IoError> {
 /// # Errors
 /// As for [`read_any`].
 pub fn read_any_observed(path: impl AsRef<Path>, progress: Progress<'_>) -> Result<Tensor, IoError> {
-    match read_all_observed(path.as_ref(), progress)? {
+    match read_all_observed(&path, progress)? {
         Contents::One(tensor) => Ok(tensor),
         Contents::Named(mut tensors) => match tensors.pop() {
             Some((_, tensor)) if tensors.is_empty() => Ok(tensor),
@@ -148,10 +148,15 @@ pub fn read_any_observed(path: impl AsRef<Path>, progress: Progress<'_>) -> Resu
 /// # Errors
 /// A name that ends like none of [`SUPPORTED`]; whatever the format refuses.
 pub fn read_all(path: impl AsRef<Path>) -> Result<Contents, IoError> {
-    read_all_observed(path.as_ref(), &mut |_, _| ())
+    read_all_observed(path, &mut |_, _| ())
 }
 
-fn read_all_observed(path: &Path, progress: Progress<'_>) -> Result<Contents, IoError> {
+/// As [`read_all`]; `progress` is told what [`read_any_observed`] tells it.
+///
+/// # Errors
+/// As for [`read_all`].
+pub fn read_all_observed(path: impl AsRef<Path>, progress: Progress<'_>) -> Result<Contents, IoError> {
+    let path = path.as_ref();
     let place = Place::file(path);
     let (kind, file, len) = match Kind::of(&place) {
         Ok(Kind::Safetensors) => return Ok(Contents::Named(safetensors::read_safetensors(path)?)),

@@ -45,7 +45,10 @@ mod file;
 
 mod error;
 
-pub use any::{Contents, SUPPORTED, is_archive, read_all, read_any, read_any_observed, write_all, write_any};
+pub use any::{
+    Contents, SUPPORTED, is_archive, read_all, read_all_observed, read_any, read_any_observed, write_all,
+    write_any,
+};
 pub use error::{IoError, Place};
 pub use header::Order;
 pub use info::{ArrayInfo, Layout, info};
