@@ -269,6 +269,6 @@ fn describe(found: &[u8]) -> String {
             format!("the beginning of one, cut off after {} bytes", found.len())
         }
         [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => "a single .npy array".to_owned(),
-        _ => format!("\"{}\"", found.escape_ascii()),
+        _ => format!("\"{}\"{}", found.escape_ascii(), hint_text(crate::sniff::hint(found))),
     }
 }

@@ -23,7 +23,7 @@
 //! Coordinates give a tensor in the format `coo(2)` with fill 0 (`false`, and a pattern for a leaf), arrays a view of
 //! columns. Written are general matrices only: finding a symmetry would cost a search that few need.
 //!
-//! Cost: O(n log n) for n entries that are not sorted, and 40 bytes for each while they are.
+//! Cost: O(n log n) for n entries that are not sorted; some 64 bytes for each until they are.
 
 mod banner;
 mod write;

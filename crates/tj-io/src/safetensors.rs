@@ -8,7 +8,7 @@
 //!
 //! The arrays must cover the data without holes and overlaps, and every length must agree with type and shape. Names
 //! are unique. Metadata are ignored, and data need not be aligned. Types we have no tensors of (F8, F6, F4) are refused by
-//! name, but only when they are met: one array cannot be read without the others, since the file is read once, in order.
+//! name, and with them the file.
 //!
 //! Written are the widest types first, so that all data are aligned, and names in order within a type. There is no C128 in
 //! the format, and no sparse storage: a tensor stored by levels is refused.

@@ -52,7 +52,7 @@ fn is_harwell_boeing(start: &[u8]) -> bool {
 
 /// The extension that decides, in lower case: that before `.gz`, together with it.
 pub(crate) fn extension(path: &Path) -> Option<String> {
-    let name = path.file_name()?.to_str()?.to_ascii_lowercase();
+    let name = path.file_name()?.to_string_lossy().to_ascii_lowercase();
     let (stem, last) = name.rsplit_once('.')?;
     match stem.rsplit_once('.') {
         Some((_, inner)) if last == "gz" => Some(format!("{inner}.gz")),

@@ -99,7 +99,12 @@ fn other_files_say_what_they_are() {
         error.strip_prefix(&format!("{}: ", path.display())).unwrap().to_owned()
     };
     assert_eq!(message(b""), "expected a .npy file, found an empty file");
-    assert_eq!(message(b"<!DOCTYPE html>"), "expected a .npy file, found \"<!DOCTYP\"");
+    assert_eq!(
+        message(b"<!DOCTYPE html>"),
+        "expected a .npy file, found \"<!DOCTYP\" (it looks like a web page, such as an error message instead of a \
+         download)"
+    );
+    assert_eq!(message(b"[1, 2, 3]"), "expected a .npy file, found \"[1, 2, 3\"");
     assert_eq!(
         message(&fs::read(fixture("H21_stored.npz")).unwrap()),
         "expected a .npy file, found a zip archive (.npz holds several arrays; read it as one)"
