@@ -27,8 +27,10 @@ pub enum Command {
     Build(BuildArgs),
     /// Place intervals of memory, in MiniMalloc's format
     PlanMemory(PlanMemoryArgs),
-    /// Show shape, type and format of an array file
+    /// Show shape, type and format of the arrays in a file
     Info(InfoArgs),
+    /// Write the arrays of a file in another file format, by the end of its name
+    Convert(ConvertArgs),
     /// Show what this machine offers
     Doctor,
 }
@@ -39,7 +41,8 @@ pub struct RunArgs {
     /// What to run and on what.
     #[command(flatten)]
     pub work: WorkArgs,
-    /// Where an output goes, a .npy or .npz file; without NAME= the only output, or all in one .npz; the rest is printed
+    /// Where an output goes: a .npy, .npz, .safetensors, .mtx or .tns file; without NAME= the only output, or all in one
+    /// .npz or .safetensors; the rest is printed
     #[arg(short, long = "output", value_name = "[NAME=]FILE")]
     pub outputs: Vec<OutputFile>,
     /// Run once for each value of a size, in one process
@@ -79,7 +82,7 @@ pub struct WorkArgs {
     /// Where inputs come from.
     #[arg(
         value_name = "NAME=DATA",
-        help = "An input: a .npy file, a number, rand:SEED[:DTYPE:SHAPE] or ones[:DTYPE:SHAPE]"
+        help = "An input: a file (.npy, .npz, .safetensors, .mtx, .tns), a number, rand:SEED[:DTYPE:SHAPE] or ones[:DTYPE:SHAPE]"
     )]
     pub inputs: Vec<Input>,
     /// The value of a size that no input determines; repeats
@@ -143,6 +146,20 @@ pub struct PlanMemoryArgs {
 pub struct InfoArgs {
     /// An array file
     pub file: PathBuf,
+}
+
+/// Arguments of `tj convert`.
+#[derive(Clone, Debug, PartialEq, Eq, Args)]
+pub struct ConvertArgs {
+    /// The file to read
+    #[arg(value_name = "IN")]
+    pub input: PathBuf,
+    /// The file to write
+    #[arg(value_name = "OUT")]
+    pub output: PathBuf,
+    /// How the tensors are stored: dense, csr, csc, coo(2), ...; as they are by default
+    #[arg(long, value_name = "FORMAT")]
+    pub format: Option<String>,
 }
 
 /// What decides how a program is run.
@@ -280,6 +297,9 @@ mod tests {
             Command::PlanMemory(plan)
         );
         assert_eq!(parse("tj info a.npy").unwrap(), Command::Info(InfoArgs { file: "a.npy".into() }));
+        let convert =
+            ConvertArgs { input: "a.mtx".into(), output: "a.npz".into(), format: Some("csr".into()) };
+        assert_eq!(parse("tj convert a.mtx a.npz --format csr").unwrap(), Command::Convert(convert));
         assert_eq!(parse("tj doctor").unwrap(), Command::Doctor);
     }
 

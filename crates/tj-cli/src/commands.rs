@@ -3,6 +3,7 @@
 //! Results go to standard output, everything else to standard error.
 #![expect(clippy::wildcard_enum_match_arm, reason = "whatever is not of the wanted kind is treated alike")]
 
+mod convert;
 mod explain;
 mod given;
 mod plan_memory;
@@ -93,6 +94,7 @@ pub fn run(cli: Cli) -> Exit {
         Command::Build(args) => show::build(&args),
         Command::PlanMemory(args) => plan_memory::plan_memory(&args),
         Command::Info(args) => show::info(&args),
+        Command::Convert(args) => convert::convert(&args),
         Command::Doctor => show::doctor(),
     };
     match done {

@@ -2,10 +2,12 @@
 #![expect(clippy::wildcard_enum_match_arm, reason = "whatever is not of the wanted kind is treated alike")]
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use tensorjit::{DType, Dim, Error, LazyTensor, Scalar, Symbol, Tensor, io};
 
 use crate::commands::Failure;
+use crate::progress::Progress;
 use crate::values::{Extent, InputData, Made, MaxBytes, Number};
 
 /// Reads and makes the inputs of one run, within its budget.
@@ -36,7 +38,16 @@ impl<'s> Data<'s> {
         declared: Option<&LazyTensor>,
     ) -> Result<Tensor, Failure> {
         match data {
-            InputData::File(path) => Ok(io::read(path)?),
+            InputData::File(path) => {
+                let progress = Progress::new(None);
+                let tensor = io::read_any_observed(path, &mut reading(&progress, path))?;
+                if tensor.stored().is_none() {
+                    return Ok(tensor);
+                }
+                // Programs are compiled for elements that are all there.
+                self.take(tensor.dtype(), tensor.shape())?;
+                Ok(tensor.to_dense()?)
+            }
             InputData::Number(number) => {
                 let value = scalar(name, *number, declared.map(LazyTensor::dtype))?;
                 Ok(Tensor::scalar(value))
@@ -61,6 +72,18 @@ impl<'s> Data<'s> {
         match self.allowed {
             Some(allowed) if self.made > allowed => Err(Error::Budget { needed: self.made, allowed }.into()),
             Some(_) | None => Ok(()),
+        }
+    }
+}
+
+/// Shows how much of a file has been read.
+pub fn reading<'a>(progress: &'a Progress, path: &'a Path) -> impl FnMut(u64, u64) + 'a {
+    let mut shown = None;
+    move |done, len| {
+        let percent = done.saturating_mul(100) / len.max(1);
+        if shown != Some(percent) {
+            shown = Some(percent);
+            progress.say(format!("reading {}: {percent}%", path.display()));
         }
     }
 }

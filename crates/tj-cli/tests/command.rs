@@ -406,8 +406,11 @@ fn outputs_are_checked_before_the_run_and_archives_are_written() {
     for (files, expected) in [
         (vec![format!("q={}", to("a.npy"))], "no output q; its outputs are y, z"),
         (vec![to("a.npy")], "the program has several outputs: y, z;"),
-        (vec![format!("y={}", to("a.txt"))], "the name must end in one of these"),
-        (vec![format!("y={}", to("a"))], "the name must end in one of these"),
+        (
+            vec![format!("y={}", to("a.txt"))],
+            "files that end in .txt are not known; supported are .npy, .npz",
+        ),
+        (vec![format!("y={}", to("a"))], "the name has no extension; supported are .npy, .npz"),
         (vec![format!("y={}", to("a.npy")), format!("z={}", to("./a.npy"))], "two outputs go to"),
     ] {
         let mut arguments = vec!["run", &program, "x=ones"];
@@ -419,6 +422,48 @@ fn outputs_are_checked_before_the_run_and_archives_are_written() {
     assert_eq!(stdout(&tj(&["info", &all])).lines().count(), 2);
     assert!(stdout(&tj(&["info", &to("one.npz")])).starts_with("z: f32[3]"));
     assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 3);
+}
+
+#[test]
+fn sparse_files_are_read_written_converted_and_described() {
+    let folder = Folder::new("sparse");
+    let text = b"%%MatrixMarket matrix coordinate real general\n2 3 2\n1 3 4\n2 1 -0.5\n";
+    let (matrix, to) = (folder.file("x.mtx", text), |name: &str| folder.path(name));
+    let input = format!("x={matrix}");
+    assert_eq!(
+        numbers(&json(&["run", "x * 2", &input, "--json"])["result"]),
+        [0.0, 0.0, 8.0, -1.0, 0.0, 0.0]
+    );
+    stdout(&tj(&["run", "x.sum(0)", &input, "-o", &to("sum.tns")]));
+    assert_eq!(std::fs::read_to_string(to("sum.tns")).unwrap(), "1 -0.5\n3 4.0\n");
+    stdout(&tj(&["run", "x + 0", &input, "-o", &to("y.mtx")]));
+    assert_eq!(
+        std::fs::read_to_string(to("y.mtx")).unwrap(),
+        "%%MatrixMarket matrix array real general\n2 3\n0.0\n-0.5\n0.0\n0.0\n4.0\n0.0\n"
+    );
+    let described = "f64[2, 3], coo(2), fill 0.0f64, 2 stored, 2 other than the fill, 16 + 8 bytes of levels, 16 bytes of \
+                     values\n";
+    assert_eq!(stdout(&tj(&["info", &matrix])), described);
+    stdout(&tj(&["convert", &matrix, &to("x.npz"), "--format", "csr"]));
+    assert!(stdout(&tj(&["info", &to("x.npz")])).starts_with("f64[2, 3], csr, fill 0.0f64, 2 stored"));
+    let again = format!("x={}", to("x.npz"));
+    assert_eq!(numbers(&json(&["run", "x.sum()", &again, "--json"])["result"]), [3.5]);
+    check_error(
+        &["convert", &matrix, &to("x.npy")],
+        1,
+        "a .npy file cannot hold the format coo(2); give --format dense to write every element",
+    );
+    stdout(&tj(&["convert", &matrix, &to("x.npy"), "--format", "dense"]));
+    assert_eq!(stdout(&tj(&["info", &to("x.npy")])), "f64[2, 3], RowMajor order, 48 bytes\n");
+    stdout(&tj(&["convert", &to("x.npz"), &to("z.mtx.gz")]));
+    assert_eq!(stdout(&tj(&["info", &to("z.mtx.gz")])), described);
+    check_error(&["run", "x", &input, "--max-bytes", "40B"], 3, "40 are allowed");
+    for name in ["x.h5", "x.unknown"] {
+        let supported = "supported are .npy, .npz, .safetensors, .mtx, .mtx.gz, .tns, .tns.gz";
+        check_error(&["run", "x", &format!("x={}", to(name))], 1, supported);
+        check_error(&["info", &to(name)], 1, supported);
+        check_error(&["convert", &matrix, &to(name)], 1, supported);
+    }
 }
 
 #[test]

@@ -178,12 +178,86 @@ pub enum IoError {
         /// The names of the arrays in the archive.
         names: Vec<String>,
     },
+    /// A word of a text file is not what belongs there.
+    #[error("{place}, line {line}{}: expected {expected}, found {found}", column_text(*column))]
+    Text {
+        /// Where.
+        place: Place,
+        /// The line, counted from 1.
+        line: u64,
+        /// The byte within the line, counted from 1, where one word is to blame.
+        column: Option<usize>,
+        /// What belongs there.
+        expected: String,
+        /// What is there.
+        found: String,
+    },
+    /// The file does not begin as one of its kind.
+    #[error("{place}: not a {expected} file: {found}{}", hint_text(*hint))]
+    NotThis {
+        /// Where.
+        place: Place,
+        /// The kind of file.
+        expected: &'static str,
+        /// How it begins.
+        found: String,
+        /// What it seems to be, and what to do.
+        hint: Option<&'static str>,
+    },
+    /// No format goes by this name.
+    #[error("{place}: {found}; supported are {}{}", crate::SUPPORTED.join(", "), hint_text(*hint))]
+    Extension {
+        /// Where.
+        place: Place,
+        /// What the name ends in, in words.
+        found: String,
+        /// What to do.
+        hint: Option<&'static str>,
+    },
+    /// Something that the format has no words for.
+    #[error("{place}: a {format} file cannot hold {what}")]
+    CannotHold {
+        /// Where it was to be written.
+        place: Place,
+        /// The format.
+        format: &'static str,
+        /// What it cannot hold, and what to do.
+        what: String,
+    },
+    /// The parts of a file contradict each other.
+    #[error("{place}: {what}: expected {expected}, found {found}")]
+    Content {
+        /// Where.
+        place: Place,
+        /// The part.
+        what: &'static str,
+        /// What belongs there.
+        expected: String,
+        /// What is there.
+        found: String,
+    },
+    /// One tensor was asked for.
+    #[error("{place}: one array was expected, and there are {}: {names:?}", names.len())]
+    NotOne {
+        /// Where.
+        place: Place,
+        /// The names of the arrays.
+        names: Vec<String>,
+    },
     /// Two arrays of one name.
     #[error("{place}: the name occurs more than once")]
     DuplicateName {
         /// Where.
         place: Place,
     },
+}
+
+fn column_text(column: Option<usize>) -> String {
+    column.map_or(String::new(), |column| format!(", column {column}"))
+}
+
+fn hint_text(hint: Option<&'static str>) -> String {
+    hint.map_or(String::new(), |hint| format!(" ({hint})"))
 }
 
 /// The beginning of a file in words.
@@ -195,6 +269,6 @@ fn describe(found: &[u8]) -> String {
             format!("the beginning of one, cut off after {} bytes", found.len())
         }
         [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => "a single .npy array".to_owned(),
-        _ => format!("\"{}\"", found.escape_ascii()),
+        _ => format!("\"{}\"{}", found.escape_ascii(), hint_text(crate::sniff::hint(found))),
     }
 }

@@ -95,25 +95,35 @@ impl Header {
         shape.truncate(shape.len().saturating_sub(if self.shape.len() == 1 { 1 } else { 2 }));
         let code = code(self.dtype)?;
         let text = format!("{{'descr': '{order}{code}', 'fortran_order': {fortran}, 'shape': ({shape}), }}");
-
-        // The newline at the end counts; version 2 has a longer length for the sake of enormous ranks.
-        let padded = |prefix: usize| (prefix + text.len() + 1).next_multiple_of(ALIGN) - prefix;
-        let mut bytes = MAGIC.to_vec();
-        match u16::try_from(padded(10)) {
-            Ok(len) => {
-                bytes.extend([1, 0]);
-                bytes.extend(len.to_le_bytes());
-            }
-            Err(_) => {
-                bytes.extend([2, 0]);
-                bytes.extend(u32::try_from(padded(12)).ok()?.to_le_bytes());
-            }
-        }
-        bytes.extend(text.as_bytes());
-        bytes.resize((bytes.len() + 1).next_multiple_of(ALIGN) - 1, b' ');
-        bytes.push(b'\n');
-        Some(bytes)
+        framed(&text)
     }
+}
+
+/// What is in front of an array of one text of some length.
+pub(crate) fn text_header(len: usize) -> Vec<u8> {
+    let text = format!("{{'descr': '|S{len}', 'fortran_order': False, 'shape': (), }}");
+    framed(&text).expect("a header of one line has a length")
+}
+
+/// Magic, version and length in front of a dictionary, and blanks behind it.
+fn framed(text: &str) -> Option<Vec<u8>> {
+    // The newline at the end counts; version 2 has a longer length for the sake of enormous ranks.
+    let padded = |prefix: usize| (prefix + text.len() + 1).next_multiple_of(ALIGN) - prefix;
+    let mut bytes = MAGIC.to_vec();
+    match u16::try_from(padded(10)) {
+        Ok(len) => {
+            bytes.extend([1, 0]);
+            bytes.extend(len.to_le_bytes());
+        }
+        Err(_) => {
+            bytes.extend([2, 0]);
+            bytes.extend(u32::try_from(padded(12)).ok()?.to_le_bytes());
+        }
+    }
+    bytes.extend(text.as_bytes());
+    bytes.resize((bytes.len() + 1).next_multiple_of(ALIGN) - 1, b' ');
+    bytes.push(b'\n');
+    Some(bytes)
 }
 
 /// NumPy's name for a type, without the byte order. It has none for bf16.

@@ -1,4 +1,4 @@
-//! Tensors in files: NumPy's `.npy` and `.npz`.
+//! Tensors in files: NumPy's `.npy` and `.npz`, SciPy's sparse `.npz`, Matrix Market's `.mtx`, FROSTT's `.tns`, safetensors.
 //!
 //! This layer knows file formats. It must never know of expressions or the compiler. Files are untrusted: every
 //! length is compared with the bytes that are there before anything is allocated, and an error names the file (and
@@ -16,8 +16,10 @@
 //! ```
 //!
 //! In reading order: `header` (the dictionary in front of an array), `npy` (one array), `zip` (the part of that
-//! format that we need), [`npz`](Npz) (several arrays), [`info`](info()), `file` (opening and replacing), and
-//! [`error`](IoError).
+//! format that we need), [`npz`](Npz) (several arrays), [`scipy`](read_sparse_npz) (sparse matrices in them),
+//! [`safetensors`](read_safetensors), `text` (lines and words), [`mtx`](read_mtx), [`tns`](read_tns), `entries` (what a
+//! tensor stores, as columns), `sniff` (what a file seems to be), [`any`](read_any) (formats by name), [`info`](info()),
+//! `file` (opening and replacing), and [`error`](IoError).
 
 #![forbid(unsafe_code)]
 
@@ -25,7 +27,17 @@ mod header;
 mod npy;
 
 mod npz;
+mod safetensors;
+mod scipy;
 mod zip;
+
+mod entries;
+mod mtx;
+mod sniff;
+mod text;
+mod tns;
+
+mod any;
 
 mod info;
 
@@ -33,10 +45,19 @@ mod file;
 
 mod error;
 
+pub use any::{
+    Contents, SUPPORTED, is_archive, read_all, read_all_observed, read_any, read_any_observed, write_all,
+    write_any,
+};
 pub use error::{IoError, Place};
 pub use header::Order;
-pub use info::{ArrayInfo, info};
+pub use info::{ArrayInfo, Layout, info};
+pub use mtx::{read_mtx, write_mtx};
 pub use npz::{Npz, Packing, read_npz, write_npz};
+pub use safetensors::{read_safetensors, write_safetensors};
+pub use scipy::{read_sparse_npz, write_sparse_npz};
+pub use text::Progress;
+pub use tns::{read_tns, write_tns};
 
 use std::path::Path;
 

@@ -105,6 +105,10 @@ pub(crate) fn read(place: &Place, mut reader: impl Read, len: u64) -> Result<Ten
 
 /// The two parts of a written array: the header, and a tensor whose storage holds the data in order.
 pub(crate) fn to_parts(place: &Place, tensor: &Tensor) -> Result<(Vec<u8>, Tensor), IoError> {
+    if tensor.stored().is_some() {
+        let what = format!("the format {}; use Tensor::to_dense, or a sparse .npz file", tensor.format());
+        return Err(IoError::CannotHold { place: place.clone(), format: ".npy", what });
+    }
     let (dtype, transposed) = (tensor.dtype(), tensor.transpose());
     let (order, data) = if !tensor.is_contiguous() && transposed.is_contiguous() {
         (Order::ColumnMajor, transposed)
@@ -123,8 +127,46 @@ pub(crate) fn write(place: &Place, writer: &mut dyn Write, tensor: &Tensor) -> R
     writer.write_all(&header).and_then(|()| writer.write_all(data)).map_err(place.system("write"))
 }
 
+/// Reads an array that is one short word, such as the name of a format, of either of NumPy's types for text. Whatever its
+/// length, a kilobyte is looked at.
+pub(crate) fn read_word(place: &Place, reader: impl Read) -> Result<String, IoError> {
+    let mut bytes = Vec::new();
+    reader.take(1024).read_to_end(&mut bytes).map_err(place.system("read"))?;
+    let parts = || {
+        let rest = bytes.strip_prefix(MAGIC)?;
+        let ([major, _, low, high], _) = rest.split_first_chunk::<4>()?;
+        let (header, word) = rest[4..].split_at_checked(usize::from(u16::from_le_bytes([*low, *high])))?;
+        let is_text = header.windows(2).any(|pair| matches!(pair, b"|S" | b"<U" | b">U"));
+        (*major == 1 && is_text).then_some(word)
+    };
+    let word = parts().ok_or_else(|| IoError::Content {
+        place: place.clone(),
+        what: "array",
+        expected: "one word".to_owned(),
+        found: format!("{} bytes that are none", bytes.len()),
+    })?;
+    Ok(word.iter().filter(|&&byte| byte != 0).map(|&byte| char::from(byte)).collect())
+}
+
+/// Little-endian numbers to this machine's.
+pub(crate) fn from_little_endian(dtype: DType, bytes: &mut [u8]) {
+    if cfg!(target_endian = "big") {
+        swap(dtype, bytes);
+    }
+}
+
+/// This machine's numbers as little-endian ones.
+pub(crate) fn write_little_endian(dtype: DType, bytes: &[u8], to: &mut dyn Write) -> std::io::Result<()> {
+    if cfg!(target_endian = "little") {
+        return to.write_all(bytes);
+    }
+    let mut swapped = bytes.to_vec();
+    swap(dtype, &mut swapped);
+    to.write_all(&swapped)
+}
+
 /// The number of elements of a shape, if their bytes can be addressed.
-fn count(dtype: DType, shape: &[usize]) -> Result<usize, TensorError> {
+pub(crate) fn count(dtype: DType, shape: &[usize]) -> Result<usize, TensorError> {
     Tensor::scalar(Scalar::zero(dtype)).broadcast_to(shape)?.count()
 }
 

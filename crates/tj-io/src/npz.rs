@@ -87,6 +87,29 @@ impl Npz {
         })
     }
 
+    /// Reads all arrays.
+    pub(crate) fn read_all(&mut self) -> Result<IndexMap<String, Tensor>, IoError> {
+        let names: Vec<String> = self.names().map(str::to_owned).collect();
+        names
+            .into_iter()
+            .map(|name| {
+                let tensor = self.read(&name)?;
+                Ok((name, tensor))
+            })
+            .collect()
+    }
+
+    /// Reads an array that is one word.
+    pub(crate) fn read_word(&mut self, name: &str) -> Result<String, IoError> {
+        let (place, entry) = self.entry(name)?;
+        zip::read_entry(&place, &mut *self.file, self.len, &entry, |reader| npy::read_word(&place, reader))
+    }
+
+    /// The file.
+    pub(crate) fn place(&self) -> &Place {
+        &self.place
+    }
+
     /// Reads the header of one array and the number of bytes of its data, without checking these.
     pub(crate) fn header(&mut self, name: &str) -> Result<(Header, u64), IoError> {
         let (place, entry) = self.entry(name)?;
@@ -105,15 +128,7 @@ impl Npz {
 
 /// Reads all arrays of an archive, in its order.
 pub fn read_npz(path: impl AsRef<Path>) -> Result<IndexMap<String, Tensor>, IoError> {
-    let mut archive = Npz::open(path)?;
-    let names: Vec<String> = archive.names().map(str::to_owned).collect();
-    names
-        .into_iter()
-        .map(|name| {
-            let tensor = archive.read(&name)?;
-            Ok((name, tensor))
-        })
-        .collect()
+    Npz::open(path)?.read_all()
 }
 
 /// Writes arrays into an archive, which replaces the file at once and only if all went well.

@@ -194,3 +194,129 @@ fn entries_cannot_claim_more_than_deflate_can_make() {
         assert!(error.ends_with(message), "{error}");
     }
 }
+
+/// Files of the formats that are known by their names, small enough that damage hits something.
+fn seed(kind: usize) -> (&'static str, Vec<u8>) {
+    let fixture = |name: &str| {
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name);
+        fs::read(path).expect("the fixture is there")
+    };
+    match kind {
+        0 => ("x.mtx", fixture("H03_sym.mtx")),
+        1 => ("x.mtx", fixture("H01_skew_array.mtx")),
+        2 => ("x.mtx", b"%%MatrixMarket matrix coordinate complex hermitian\n%tensorjit dtype c64\n2 2 2\n1 1 4 0\n2 1 1 -2\n".to_vec()),
+        3 => ("x.tns", fixture("H23_loose.tns")),
+        4 => ("x.tns", b"# tensorjit dtype i8 shape 3 4\n1 2 3\n3 4 -5\n".to_vec()),
+        _ => ("x.safetensors", fixture("H28_good.safetensors")),
+    }
+}
+
+/// Words that a text may have in place of others.
+fn words() -> impl Strategy<Value = (usize, &'static str)> {
+    let words = [
+        "",
+        "0",
+        "1",
+        "2",
+        "-1",
+        "3",
+        "9223372036854775807",
+        "18446744073709551615",
+        "4611686018427387904",
+        "1e400",
+        "nan",
+        "%",
+        "#",
+        "\n",
+        "array",
+        "pattern",
+        "general",
+        "skew-symmetric",
+        "%tensorjit dtype u8\n",
+        "# tensorjit shape 0\n",
+        "\u{e9}",
+        "\0",
+    ];
+    (any::<usize>(), prop::sample::select(words.to_vec()))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1500))]
+
+    #[test]
+    fn damaged_texts_and_safetensors(
+        kind in 0..6usize,
+        swaps in prop::collection::vec(words(), 0..3),
+        damages in prop::collection::vec(damage(), 0..2),
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        let (name, mut bytes) = seed(kind);
+        for (place, word) in swaps {
+            let starts: Vec<usize> = (1..bytes.len()).filter(|&at| bytes[at - 1].is_ascii_whitespace()).collect();
+            if !starts.is_empty() {
+                let start = starts[place % starts.len()];
+                let len = bytes[start..].iter().take_while(|byte| !byte.is_ascii_whitespace()).count();
+                bytes.splice(start..start + len, word.bytes());
+            }
+        }
+        damages.iter().for_each(|damage| apply(&mut bytes, damage));
+        let path = folder.path().join(name);
+        fs::write(&path, &bytes).unwrap();
+        match tj_io::read_all(&path) {
+            // What is stored for each entry costs at most some dozen bytes for each byte of the file.
+            Ok(tj_io::Contents::One(tensor)) => prop_assert!(tensor.stored_count() <= bytes.len()),
+            Ok(tj_io::Contents::Named(tensors)) => {
+                tensors.values().for_each(|tensor| assert!(tensor.byte_range().len() <= bytes.len()));
+            }
+            Err(error) => prop_assert!(error.to_string().starts_with(&path.display().to_string())),
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+
+    /// Arrays that SciPy could have written, with numbers that it would not have.
+    #[test]
+    fn contradictory_sparse_matrices(
+        format in prop::sample::select(vec!["csr", "csc", "coo", "bsr", "dia"]),
+        shape in prop::collection::vec(-1..4i64, 1..4),
+        first in prop::collection::vec(-2..6i64, 0..5),
+        second in prop::collection::vec(-2..6i64, 0..5),
+        data in prop::collection::vec(0..4usize, 0..4),
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.npz");
+        let (first, second, shape) = (Tensor::from(first), Tensor::from(second), Tensor::from(shape));
+        let data = Tensor::full(&data, 1.5f32).unwrap();
+        let mut letters = [0; 8];
+        letters[..3].copy_from_slice(format.as_bytes());
+        let word = Tensor::scalar(i64::from_le_bytes(letters));
+        let arrays = [
+            ("indptr", &first), ("indices", &second), ("row", &first), ("col", &second), ("offsets", &first),
+            ("shape", &shape), ("data", &data), ("format", &word),
+        ];
+        write_npz(&path, arrays, Packing::Stored).unwrap();
+        // Eight letters take as many bytes as an integer; only the type and the checksum are to be changed.
+        let mut bytes = fs::read(&path).unwrap();
+        let find = |bytes: &[u8], what: &[u8]| bytes.windows(what.len()).rposition(|window| window == what).unwrap();
+        let start = find(&bytes, b"\x93NUMPY");
+        let end = start + 128 + 8;
+        let old = crc32fast::hash(&bytes[start..end]).to_le_bytes();
+        let descr = find(&bytes[..end], b"<i8");
+        bytes[descr..descr + 3].copy_from_slice(b"|S8");
+        let new = crc32fast::hash(&bytes[start..end]).to_le_bytes();
+        for _ in 0..2 {
+            let at = find(&bytes, &old);
+            bytes[at..at + 4].copy_from_slice(&new);
+        }
+        fs::write(&path, &bytes).unwrap();
+        match tj_io::read_sparse_npz(&path) {
+            Ok(tensor) => prop_assert!(tensor.stored_count() <= 64),
+            Err(error) => {
+                let text = error.to_string();
+                prop_assert!(!text.contains("one word") && !text.contains("checksum"), "{}", text);
+            }
+        }
+    }
+}

@@ -3,7 +3,7 @@
 use std::panic::Location;
 use std::sync::Arc;
 
-use tj_tensor::DType;
+use tj_tensor::{DType, TensorError};
 
 use crate::dim::{Dim, DimError};
 
@@ -21,6 +21,9 @@ pub struct IrError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Cause {
+    /// Data that cannot be read as the program needs it.
+    #[error("defer: {0}")]
+    Data(TensorError),
     /// Two shapes that do not fit.
     #[error("{op}: shapes {} and {} do not fit: {} is not {}", shape_text(.left), shape_text(.right), .dims.0, .dims.1)]
     Shapes {

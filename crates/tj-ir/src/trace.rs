@@ -174,7 +174,8 @@ impl<'k> Ctx<'k> {
         let known = self.known.tensor(node);
         let shape = self.sizes(&node.shape, node.location)?;
         if let Some(data) = known {
-            return Ok(self.new_input(None, node, shape, data.as_ref().map(|data| data.as_reals())));
+            let reals = data.as_ref().map(|data| reals(data, node)).transpose()?;
+            return Ok(self.new_input(None, node, shape, reals));
         }
         for guard in &node.guards {
             let condition = guard.condition.try_map(|dim| self.size(dim, node.location))?;
@@ -186,7 +187,10 @@ impl<'k> Ctx<'k> {
         let body = match &node.kind {
             Kind::Failed(error) => return Err(error.clone()),
             Kind::Input { name } => return self.input(name, node, shape),
-            Kind::Data(tensor) => return Ok(self.new_input(None, node, shape, Some(tensor.as_reals()))),
+            Kind::Data(tensor) => {
+                let reals = reals(tensor, node)?;
+                return Ok(self.new_input(None, node, shape, Some(reals)));
+            }
             Kind::Const(value) if node.dtype.is_complex() => return Ok(self.complex_number(*value)),
             Kind::Const(value) => return Ok(Traced::Leaf(self.number(*value))),
             Kind::Size(dim) => {
@@ -525,6 +529,11 @@ pub(crate) fn is_constant(value: Scalar) -> bool {
     }
     let dtype = value.dtype();
     dtype.is_bool() || [0.0, 1.0, -1.0, 2.0].iter().any(|&x| Scalar::F64(x).cast(dtype) == value)
+}
+
+/// Data as plans see it, where complex numbers are pairs of real ones.
+fn reals(data: &Tensor, node: &Node) -> Result<Tensor, IrError> {
+    data.as_reals().map_err(|error| IrError::new(Cause::Data(error), node.location))
 }
 
 fn position(d: usize) -> Dim {

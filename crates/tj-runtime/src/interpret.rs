@@ -21,7 +21,12 @@ pub(crate) fn run<'t>(
         Engine::InterpretPlan => {
             let value = |symbol: &Symbol| program.binder.value(symbol, &bound.values);
             let plan = Plan { numbers: numbers.to_vec(), ..program.fused.plan.clone() };
-            let inputs: Vec<Tensor> = (0..plan.inputs.len()).map(|i| input(i).as_reals()).collect();
+            let reals = |i| {
+                let tensor: &Tensor = input(i);
+                let tensor = if tensor.stored().is_some() { tensor.to_dense()? } else { tensor.clone() };
+                tensor.as_reals()
+            };
+            let inputs = (0..plan.inputs.len()).map(reals).collect::<Result<Vec<Tensor>, _>>()?;
             let mut outputs = tj_plan::interpret(&plan, &inputs, &value)?;
             for (output, &complex) in outputs.iter_mut().zip(&program.complex.outputs) {
                 if complex {

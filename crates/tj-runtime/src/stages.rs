@@ -62,6 +62,8 @@ fn select(ready: &Ready, known: &mut Known) -> Result<(), Error> {
     let value = |arg: &LazyTensor| arg.data().or_else(|| known.value(arg)).cloned();
     let args: Option<Vec<Tensor>> = ready.args.iter().map(value).collect();
     let args = args.ok_or_else(|| internal("stages", &"an argument has no value"))?;
+    let dense = |arg: Tensor| if arg.stored().is_some() { arg.to_dense() } else { Ok(arg) };
+    let args: Vec<Tensor> = args.into_iter().map(dense).collect::<Result<_, _>>()?;
     let results = tj_library::select(ready.selection, &args)
         .map_err(|cause| Error::library(ready.selection.name(), &cause, ready.location))?;
     let count = results.first().and_then(|result| result.shape().first()).map(|&count| count as i64);

@@ -68,12 +68,17 @@ pub(crate) mod private {
         fn into_wide(self) -> Wide;
         /// Narrows.
         fn from_wide(wide: Wide) -> Self;
+        /// Sum: integers wrap, bool is or.
+        fn plus(self, other: Self) -> Self;
     }
 }
 
 /// Implements both traits. `$wide` turns the value into a [`Wide`]; the four arms after it narrow each family.
 macro_rules! element {
-    ($t:ty, $dtype:ident, $stored:ty, $load:expr, $store:expr, $wide:expr, $i:expr, $u:expr, $f:expr, $c:expr) => {
+    (
+        $t:ty, $dtype:ident, $stored:ty, $load:expr, $store:expr, $plus:expr,
+        $wide:expr, $i:expr, $u:expr, $f:expr, $c:expr
+    ) => {
         impl private::Raw for $t {
             type Stored = $stored;
 
@@ -87,6 +92,12 @@ macro_rules! element {
             fn store(self) -> $stored {
                 let store: fn(Self) -> $stored = $store;
                 store(self)
+            }
+
+            #[inline]
+            fn plus(self, other: $t) -> $t {
+                let plus: fn($t, $t) -> $t = $plus;
+                plus(self, other)
             }
 
             #[inline]
@@ -125,13 +136,14 @@ macro_rules! element {
 }
 
 macro_rules! number {
-    ($t:ident, $dtype:ident, $family:ident, $wide:ident) => {
+    ($t:ident, $dtype:ident, $family:ident, $wide:ident, $plus:expr) => {
         element!(
             $t,
             $dtype,
             $t,
             |x| x,
             |x| x,
+            $plus,
             |x| Wide::$family(x as $wide),
             |x| x as $t,
             |x| x as $t,
@@ -141,16 +153,16 @@ macro_rules! number {
     };
 }
 
-number!(i8, I8, Signed, i64);
-number!(i16, I16, Signed, i64);
-number!(i32, I32, Signed, i64);
-number!(i64, I64, Signed, i64);
-number!(u8, U8, Unsigned, u64);
-number!(u16, U16, Unsigned, u64);
-number!(u32, U32, Unsigned, u64);
-number!(u64, U64, Unsigned, u64);
-number!(f32, F32, Float, f64);
-number!(f64, F64, Float, f64);
+number!(i8, I8, Signed, i64, i8::wrapping_add);
+number!(i16, I16, Signed, i64, i16::wrapping_add);
+number!(i32, I32, Signed, i64, i32::wrapping_add);
+number!(i64, I64, Signed, i64, i64::wrapping_add);
+number!(u8, U8, Unsigned, u64, u8::wrapping_add);
+number!(u16, U16, Unsigned, u64, u16::wrapping_add);
+number!(u32, U32, Unsigned, u64, u32::wrapping_add);
+number!(u64, U64, Unsigned, u64, u64::wrapping_add);
+number!(f32, F32, Float, f64, |x, y| x + y);
+number!(f64, F64, Float, f64, |x, y| x + y);
 
 element!(
     bool,
@@ -158,6 +170,7 @@ element!(
     u8,
     |x| x != 0,
     |x| x as u8,
+    |x, y| x || y,
     |x| Wide::Unsigned(x as u64),
     |x| x != 0,
     |x| x != 0,
@@ -173,6 +186,7 @@ macro_rules! half {
             $t,
             |x| x,
             |x| x,
+            |x, y| $t::from_f32(x.to_f32() + y.to_f32()),
             |x| Wide::Float(x.to_f32() as f64),
             |x| {
                 let magnitude = sticky(x.unsigned_abs());
@@ -196,6 +210,7 @@ macro_rules! complex {
             Complex<$part>,
             |x| x,
             |x| x,
+            |x, y| x + y,
             |x| Wide::Complex(x.re as f64, x.im as f64),
             |x| Complex::new(x as $part, 0.0),
             |x| Complex::new(x as $part, 0.0),

@@ -51,6 +51,118 @@ pub enum TensorError {
         /// What was given.
         found: usize,
     },
+    /// Levels that do not make a format, or data that a format does not fit.
+    #[error("{reason}")]
+    Format {
+        /// What is wrong.
+        reason: String,
+    },
+    /// An array of a level breaks a rule.
+    #[error("{array}[{at}] of level {level} is {value}: {reason}")]
+    Level {
+        /// The level, counted from the outermost.
+        level: usize,
+        /// The array.
+        array: &'static str,
+        /// The place in it.
+        at: usize,
+        /// What stands there.
+        value: usize,
+        /// The rule.
+        reason: String,
+    },
+    /// An array of a level has the wrong length.
+    #[error("{array} of level {level} has {found} entries, not {needed}")]
+    LevelLength {
+        /// The level, counted from the outermost.
+        level: usize,
+        /// The array.
+        array: &'static str,
+        /// Its length.
+        found: usize,
+        /// The length the level needs.
+        needed: usize,
+    },
+    /// A leaf without a value for each position.
+    #[error("values have shape {found:?}; a vector of {needed} is needed")]
+    LeafCount {
+        /// Positions, or entries.
+        needed: usize,
+        /// The shape given.
+        found: Vec<usize>,
+    },
+    /// An index that its width cannot hold.
+    #[error("index {value} does not fit {width}")]
+    IndexWidth {
+        /// The index.
+        value: usize,
+        /// The width.
+        width: crate::Width,
+    },
+    /// What is no array of indices.
+    #[error("{array} are {dtype}{shape:?}; a vector of integers is needed")]
+    IndexArray {
+        /// The array.
+        array: &'static str,
+        /// Its type.
+        dtype: DType,
+        /// Its shape.
+        shape: Vec<usize>,
+    },
+    /// An index below zero.
+    #[error("{array}[{at}] is {value}; indices are not negative")]
+    NegativeIndex {
+        /// The array.
+        array: &'static str,
+        /// The place in it.
+        at: usize,
+        /// What stands there.
+        value: i64,
+    },
+    /// A column of coordinates of another length than the values.
+    #[error("axis {axis} has {found} coordinates for {needed} values")]
+    ColumnLength {
+        /// The axis.
+        axis: usize,
+        /// Coordinates given.
+        found: usize,
+        /// Values given.
+        needed: usize,
+    },
+    /// A coordinate outside the shape.
+    #[error("coordinate {value} of entry {at} is out of range for axis {axis} of size {extent}")]
+    Coordinate {
+        /// The axis.
+        axis: usize,
+        /// The entry.
+        at: usize,
+        /// The coordinate.
+        value: usize,
+        /// The size of the axis.
+        extent: usize,
+    },
+    /// Two entries with the same coordinates.
+    #[error("entry {at} has the coordinates {coordinates:?} of another entry")]
+    Duplicate {
+        /// The entry.
+        at: usize,
+        /// The coordinates.
+        coordinates: Vec<usize>,
+    },
+    /// An entry before which it should stand.
+    #[error("entry {at} at {coordinates:?} comes after an entry with greater coordinates")]
+    Unordered {
+        /// The entry.
+        at: usize,
+        /// Its coordinates.
+        coordinates: Vec<usize>,
+    },
+    /// A tensor without strides, where they are needed.
+    #[error("a tensor stored as {format} has no strides")]
+    NotStrided {
+        /// The format.
+        format: String,
+    },
     /// A buffer has the wrong number of bytes.
     #[error("shape {shape:?} of {dtype} needs {needed} bytes, got {found}")]
     ByteCount {

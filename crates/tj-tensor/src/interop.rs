@@ -16,7 +16,7 @@ use crate::{Buffer, Element, Tensor, TensorError};
 /// use tj_tensor::Tensor;
 /// let array = ndarray::array![[1.0f32, 2.0], [3.0, 4.0]].reversed_axes();
 /// let x = Tensor::from(array.clone());
-/// assert_eq!(x.strides(), array.strides());
+/// assert_eq!(x.strides(), Some(array.strides()));
 /// assert_eq!(x.as_ndarray::<f32>()?, array.view().into_dyn());
 /// # Ok::<(), tj_tensor::TensorError>(())
 /// ```
@@ -35,8 +35,8 @@ impl<T: Element, D: Dimension> From<Array<T, D>> for Tensor {
 }
 
 impl Tensor {
-    /// The elements in place, strides and all. Fails on another dtype, and where ndarray cannot hold the shape: it
-    /// bounds the product of the extents even for a view.
+    /// The elements in place, strides and all. Fails on another dtype, on a tensor that is stored by levels, and where
+    /// ndarray cannot hold the shape: it bounds the product of the extents even for a view.
     pub fn as_ndarray<T: Element>(&self) -> Result<ArrayViewD<'_, T>, TensorError> {
         self.expect_dtype(T::DTYPE)?;
         let too_large = || TensorError::TooLarge {
@@ -44,11 +44,13 @@ impl Tensor {
             dtype: T::DTYPE,
             elements: wide_count(self.shape()),
         };
-        let bytes = &self.values.as_bytes()[self.byte_range()];
+        let strided =
+            self.strided().ok_or_else(|| TensorError::NotStrided { format: self.format().to_string() })?;
+        let bytes = &strided.values.as_bytes()[self.byte_range()];
         let values: &[T] = bytemuck::checked::try_cast_slice(bytes)
             .expect("aligned elements with valid bits are an invariant");
         // ndarray wants the lowest address and non-negative strides; it then turns axes around in place.
-        let axes = if self.is_empty() { row_major_axes(self.shape()) } else { self.axes() };
+        let axes = if self.is_empty() { row_major_axes(self.shape()) } else { strided.axes(self.shape()) };
         let positive = |axis: &Axis| if axis.extent > 1 { axis.stride.unsigned_abs() } else { 0 };
         let strides: Vec<usize> = axes.iter().map(positive).collect();
         let shape = IxDyn(self.shape()).strides(IxDyn(&strides));

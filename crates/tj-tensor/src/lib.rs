@@ -5,7 +5,7 @@
 //!
 //! In reading order: [`dtype`](DType), [`scalar`](Scalar), [`element`](Element) (what the two have to do with Rust
 //! types, and every cast), [`format`](Format), [`buffer`](Buffer), [`tensor`](Tensor) with `shape`, `view`, `pairs`, `read`
-//! and `walk`, `print`, `interop` with ndarray behind the feature of that name, and [`error`](TensorError).
+//! and `walk`, [`stored`](Stored) (what is not strided), `print`, `interop` with ndarray behind the feature of that name, and [`error`](TensorError).
 
 //! ```
 //! use tj_tensor::{DType, SliceSpec, Tensor};
@@ -30,6 +30,7 @@ mod pairs;
 mod print;
 mod read;
 mod shape;
+mod stored;
 mod tensor;
 mod view;
 mod walk;
@@ -43,8 +44,9 @@ pub use buffer::Buffer;
 pub use dtype::{DType, FloatInfo, IntInfo};
 pub use element::Element;
 pub use error::TensorError;
-pub use format::{Format, Level, LevelKind};
+pub use format::{Coordinate, Edge, Format, LeafKind, LevelFormat, LevelKind, Order, Repeats, Width, Widths};
 pub use scalar::Scalar;
+pub use stored::{Duplicates, Indices, Leaf, Level, Stored};
 pub use tensor::Tensor;
 pub use view::SliceSpec;
 

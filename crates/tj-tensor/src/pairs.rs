@@ -13,21 +13,25 @@ impl Tensor {
     /// ```
     /// use tj_tensor::{Complex, Tensor};
     /// let z = Tensor::from(vec![Complex::new(1.0f32, 2.0), Complex::new(3.0, -4.0)]);
-    /// let parts = z.as_reals();
+    /// let parts = z.as_reals()?;
     /// assert!(parts.shares_storage_with(&z));
     /// assert_eq!((parts.shape(), parts.to_vec::<f32>()?), (&[2, 2][..], vec![1.0, 2.0, 3.0, -4.0]));
     /// # Ok::<(), tj_tensor::TensorError>(())
     /// ```
-    pub fn as_reals(&self) -> Tensor {
+    ///
+    /// # Errors
+    /// A tensor that is stored by levels and too large to be copied into a strided one.
+    pub fn as_reals(&self) -> Result<Tensor, TensorError> {
         let dtype = self.dtype.real();
         if dtype == self.dtype {
-            return self.clone();
+            return Ok(self.clone());
         }
+        let Some(strided) = self.strided() else { return self.to_dense()?.as_reals() };
         // Twice a stride may be more than fits where no second element is; there it is never taken.
         let wide = |axis: Axis| Axis { extent: axis.extent, stride: axis.stride.wrapping_mul(2) };
-        let mut axes: crate::shape::List<Axis> = self.axes().into_iter().map(wide).collect();
+        let mut axes: crate::shape::List<Axis> = strided.axes(&self.shape).into_iter().map(wide).collect();
         axes.push(Axis { extent: 2, stride: 1 });
-        Tensor::from_axes(dtype, &axes, 2 * self.offset, self.values.clone())
+        Ok(Tensor::from_axes(dtype, &axes, 2 * strided.offset, strided.values.clone()))
     }
 
     /// Pairs along the last axis as complex numbers: undoes [`Tensor::as_reals`]. Copies only if the parts of a number
@@ -53,23 +57,22 @@ impl Tensor {
         if dtype.real() != self.dtype || self.shape.last() != Some(&2) {
             return Err(TensorError::Pairs { dtype: self.dtype, shape: self.shape.to_vec() });
         }
+        let Some(strided) = self.strided() else { return self.to_dense()?.as_complex() };
         let is_whole = |axis: &Axis| axis.extent <= 1 || axis.stride % 2 == 0;
-        let fits = |t: &Tensor| {
-            let axes = t.axes();
-            t.values.len().is_multiple_of(dtype.size())
-                && (t.is_empty()
-                    || t.offset.is_multiple_of(2)
-                        && axes[rank - 1].stride == 1
-                        && axes[..rank - 1].iter().all(is_whole))
-        };
-        if !fits(self) {
+        let axes = strided.axes(&self.shape);
+        let fits = strided.values.len().is_multiple_of(dtype.size())
+            && (self.is_empty()
+                || strided.offset.is_multiple_of(2)
+                    && axes[rank - 1].stride == 1
+                    && axes[..rank - 1].iter().all(is_whole));
+        if !fits {
             let row_major = self.to_contiguous()?;
             let bytes = Buffer::copy_of(row_major.as_bytes().unwrap_or(&[]))?;
             return Tensor::from_buffer(dtype, &self.shape[..rank - 1], bytes);
         }
         let half = |axis: &Axis| Axis { extent: axis.extent, stride: axis.stride / 2 };
-        let axes: crate::shape::List<Axis> = self.axes()[..rank - 1].iter().map(half).collect();
-        Ok(Tensor::from_axes(dtype, &axes, self.offset / 2, self.values.clone()))
+        let axes: crate::shape::List<Axis> = axes[..rank - 1].iter().map(half).collect();
+        Ok(Tensor::from_axes(dtype, &axes, strided.offset / 2, strided.values.clone()))
     }
 }
 
@@ -97,7 +100,7 @@ mod tests {
             z.index(1, 0).unwrap().expand_dims(0).unwrap().broadcast_to([5, 3]).unwrap(),
         ];
         for view in views {
-            let parts = view.as_reals();
+            let parts = view.as_reals().unwrap();
             let shape: Vec<usize> = view.shape().iter().copied().chain([2]).collect();
             assert_eq!((parts.dtype(), parts.shape()), (DType::F32, shape.as_slice()));
             assert_eq!((parts.is_contiguous(), parts.data_ptr()), (view.is_contiguous(), view.data_ptr()));
@@ -125,6 +128,6 @@ mod tests {
         let refused =
             [Tensor::arange(2).unwrap(), Tensor::zeros(DType::F32, [2, 3]).unwrap(), Tensor::scalar(1.0f64)];
         assert!(refused.iter().all(|t| t.as_complex().is_err()));
-        assert!(Tensor::arange(2).unwrap().as_reals().bit_eq(&Tensor::arange(2).unwrap()));
+        assert!(Tensor::arange(2).unwrap().as_reals().unwrap().bit_eq(&Tensor::arange(2).unwrap()));
     }
 }

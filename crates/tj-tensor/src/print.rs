@@ -1,4 +1,5 @@
-//! Printing, in the manner of NumPy: `Display` gives the numbers, `Debug` puts dtype and shape before them.
+//! Printing, in the manner of NumPy: `Display` gives the numbers, `Debug` puts dtype and shape before them. Of tensors that
+//! are stored by levels the entries are listed (`stored/print.rs`).
 //!
 //! More than [`THRESHOLD`] elements are summarised by the first and last [`EDGE`] along each dimension, fewer where
 //! a high rank would still make that many numbers. The text is therefore bounded by the rank, never by the number of
@@ -23,6 +24,9 @@ const LINE_WIDTH: usize = 75;
 /// The numbers: `[[1. 2.]\n [3. 4.]]`.
 impl fmt::Display for Tensor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(stored) = self.stored() {
+            return crate::stored::print::entries(self, stored, f);
+        }
         if self.is_empty() {
             return f.write_str("[]");
         }
@@ -126,6 +130,12 @@ fn write_row<'a>(
         }
     }
     f.write_char(']')
+}
+
+/// The texts of some elements of a vector, all equally wide.
+pub(crate) fn column(values: &Tensor, places: impl Iterator<Item = usize>) -> Vec<String> {
+    let values: Vec<Scalar> = places.filter_map(|place| values.get(&[place]).ok()).collect();
+    values.first().map_or(vec![], |first| cells(&values, first.dtype()))
 }
 
 /// The texts of some values, all equally wide.

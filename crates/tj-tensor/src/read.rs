@@ -1,8 +1,11 @@
 //! Reading elements, copying and comparing.
 
-use crate::element::private::Raw;
-use crate::shape::{Axis, checked_count, row_major_axes};
-use crate::walk::{Positions, copy_strided, for_each_run, strided};
+use smallvec::SmallVec;
+
+use crate::shape::{checked_count, row_major_axes};
+use crate::stored::stored_eq;
+use crate::tensor::{Storage, Strided};
+use crate::walk::{Positions, copy_strided, for_each_run, strided as run};
 use crate::{Buffer, DType, Element, Scalar, Tensor, TensorError, with_dtype};
 
 impl Tensor {
@@ -12,7 +15,8 @@ impl Tensor {
         if self.shape.iter().any(|&extent| extent != 1) {
             return Err(TensorError::NotOneElement { shape: self.shape.to_vec() });
         }
-        Ok(T::from_scalar(self.scalar_at(self.offset)).expect("the dtype was compared"))
+        let value = self.get(&SmallVec::<[usize; 4]>::from_elem(0, self.rank()))?;
+        Ok(T::from_scalar(value).expect("the dtype was compared"))
     }
 
     /// The element at given coordinates.
@@ -21,27 +25,35 @@ impl Tensor {
         if indices.len() != rank {
             return Err(TensorError::IndexCount { found: indices.len(), rank });
         }
-        let mut position = self.offset;
-        for (axis, (&index, &Axis { extent, stride })) in indices.iter().zip(&self.axes()).enumerate() {
+        for (axis, (&index, &extent)) in indices.iter().zip(&self.shape).enumerate() {
             if index >= extent {
                 return Err(TensorError::Index { index: index.try_into().unwrap_or(i64::MAX), axis, extent });
             }
-            position = position.wrapping_add_signed(stride.wrapping_mul(index as isize));
         }
-        Ok(self.scalar_at(position))
+        match &self.storage {
+            Storage::Strided(strided) => {
+                let step = |p: usize, (&i, &stride): (&usize, &isize)| {
+                    p.wrapping_add_signed(stride.wrapping_mul(i as isize))
+                };
+                let position = indices.iter().zip(&strided.strides).fold(strided.offset, step);
+                Ok(strided.scalar_at(self.dtype, position))
+            }
+            Storage::Levels(stored) => Ok(stored.get(indices)),
+        }
     }
 
     /// A copy of the elements in row-major order.
     pub fn to_vec<T: Element>(&self) -> Result<Vec<T>, TensorError> {
         self.expect_dtype(T::DTYPE)?;
+        let Some(strided) = self.strided() else { return self.to_dense()?.to_vec() };
         let count = self.count()?;
         let mut values = Vec::new();
         let bytes = count * T::DTYPE.size();
         values.try_reserve_exact(count).map_err(|_| TensorError::OutOfMemory { bytes })?;
-        let stored = self.values.stored::<T>();
-        for_each_run(&self.axes(), self.offset, |start, len, stride| match stride {
+        let stored = strided.values.stored::<T>();
+        for_each_run(&strided.axes(&self.shape), strided.offset, |start, len, stride| match stride {
             1 => values.extend(stored[start..start + len].iter().map(|&x| T::load(x))),
-            _ => values.extend(strided(start, len, stride).map(|p| T::load(stored[p]))),
+            _ => values.extend(run(start, len, stride).map(|p| T::load(stored[p]))),
         });
         Ok(values)
     }
@@ -57,22 +69,21 @@ impl Tensor {
 
     /// The bytes of the elements in place, if they are contiguous.
     pub fn as_bytes(&self) -> Option<&[u8]> {
-        if !self.is_contiguous() {
-            return None;
-        }
-        let (start, count) = (self.offset, self.count().ok()?);
+        let strided = self.strided().filter(|_| self.is_contiguous())?;
+        let (start, count) = (strided.offset, self.count().ok()?);
         let size = self.dtype.size();
-        self.values.as_bytes().get(start * size..(start + count) * size)
+        strided.values.as_bytes().get(start * size..(start + count) * size)
     }
 
     /// The same elements in row-major order: a view if they are so already, else a copy.
     pub fn to_contiguous(&self) -> Result<Tensor, TensorError> {
+        let Some(strided) = self.strided() else { return self.to_dense() };
         let mut tensor = if self.is_contiguous() {
             self.count()?;
             let axes = row_major_axes(&self.shape);
-            Tensor::from_axes(self.dtype, &axes, self.offset, self.values.clone())
+            Tensor::from_axes(self.dtype, &axes, strided.offset, strided.values.clone())
         } else {
-            let buffer = with_dtype!(self.dtype, T => self.convert::<T, T>()?);
+            let buffer = with_dtype!(self.dtype, T => convert::<T, T>(strided, &self.shape)?);
             Tensor::row_major(self.dtype, &self.shape, buffer)
         };
         tensor.fill = self.fill;
@@ -84,10 +95,14 @@ impl Tensor {
         if dtype == self.dtype {
             return Ok(self.clone());
         }
-        let buffer = with_dtype!(self.dtype, T => with_dtype!(dtype, U => self.convert::<T, U>()?));
-        let mut tensor = Tensor::row_major(dtype, &self.shape, buffer);
-        tensor.fill = self.fill.map(|fill| fill.cast(dtype));
-        Ok(tensor)
+        let fill = self.fill.map(|fill| fill.cast(dtype));
+        match &self.storage {
+            Storage::Strided(strided) => {
+                let buffer = with_dtype!(self.dtype, T => with_dtype!(dtype, U => convert::<T, U>(strided, &self.shape)?));
+                Tensor::row_major(dtype, &self.shape, buffer).with_fill(fill)
+            }
+            Storage::Levels(stored) => self.with_stored(stored.cast(dtype)?, fill),
+        }
     }
 
     /// Whether two tensors have the same dtype, shape and elements bit for bit, except that any NaN equals any NaN.
@@ -101,42 +116,41 @@ impl Tensor {
         {
             return true;
         }
+        let (Some(left), Some(right)) = (self.strided(), other.strided()) else {
+            return stored_eq(self, other);
+        };
         // Where both repeat, one look is enough; otherwise a broadcast of nothing much could take forever.
-        let (mut a, mut b) = (self.axes(), other.axes());
+        let (mut a, mut b) = (left.axes(&self.shape), right.axes(&self.shape));
         for (x, y) in a.iter_mut().zip(b.iter_mut()) {
             if x.extent > 1 && x.stride == 0 && y.stride == 0 {
                 (x.extent, y.extent) = (1, 1);
             }
         }
         let size = self.dtype.size();
-        let (left, right) = (self.values.as_bytes(), other.values.as_bytes());
-        Positions::new(a, self.offset).zip(Positions::new(b, other.offset)).all(|(p, q)| {
-            left[p * size..][..size] == right[q * size..][..size]
-                || same_number(self.scalar_at(p), other.scalar_at(q))
+        let bytes = (left.values.as_bytes(), right.values.as_bytes());
+        Positions::new(a, left.offset).zip(Positions::new(b, right.offset)).all(|(p, q)| {
+            bytes.0[p * size..][..size] == bytes.1[q * size..][..size]
+                || same_number(left.scalar_at(self.dtype, p), right.scalar_at(self.dtype, q))
         })
-    }
-
-    /// The element at a position of the storage.
-    pub(crate) fn scalar_at(&self, position: usize) -> Scalar {
-        with_dtype!(self.dtype, T => T::load(self.values.stored::<T>()[position]).into_scalar())
     }
 
     pub(crate) fn expect_dtype(&self, expected: DType) -> Result<(), TensorError> {
         if expected == self.dtype { Ok(()) } else { Err(TensorError::DType { expected, found: self.dtype }) }
     }
-
-    /// A row-major copy, element by element through a cast, which is nothing when the types are the same.
-    fn convert<T: Element, U: Element>(&self) -> Result<Buffer, TensorError> {
-        let count = checked_count(&self.shape, U::DTYPE)?;
-        let mut buffer = Buffer::zeroed(count * U::DTYPE.size())?;
-        let to = buffer.stored_mut::<U>();
-        copy_strided(&self.axes(), self.offset, self.values.stored::<T>(), to, convert::<T, U>);
-        Ok(buffer)
-    }
 }
 
+/// A row-major copy, element by element through a cast, which is nothing when the types are the same.
+fn convert<T: Element, U: Element>(strided: &Strided, shape: &[usize]) -> Result<Buffer, TensorError> {
+    let count = checked_count(shape, U::DTYPE)?;
+    let mut buffer = Buffer::zeroed(count * U::DTYPE.size())?;
+    let (from, to) = (strided.values.stored::<T>(), buffer.stored_mut::<U>());
+    copy_strided(&strided.axes(shape), strided.offset, from, to, cast_stored::<T, U>);
+    Ok(buffer)
+}
+
+/// The cast of one stored element.
 #[inline]
-fn convert<T: Element, U: Element>(x: T::Stored) -> U::Stored {
+pub(crate) fn cast_stored<T: Element, U: Element>(x: T::Stored) -> U::Stored {
     if T::DTYPE == U::DTYPE {
         // The types are equal, and a cast through the wide form could change the payload of a NaN.
         return bytemuck::cast(x);
@@ -145,7 +159,7 @@ fn convert<T: Element, U: Element>(x: T::Stored) -> U::Stored {
 }
 
 /// Bits that differ are the same number only if both are NaN.
-fn same_number(a: Scalar, b: Scalar) -> bool {
+pub(crate) fn same_number(a: Scalar, b: Scalar) -> bool {
     let part = |x: f64, y: f64, bits_equal: bool| bits_equal || (x.is_nan() && y.is_nan());
     match (a, b) {
         (Scalar::C64(a), Scalar::C64(b)) => {

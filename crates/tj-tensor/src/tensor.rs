@@ -1,7 +1,8 @@
-//! The tensor: shared values and the levels that find them.
+//! The tensor: shared values, and how they are found.
 //!
-//! Element `i` (one coordinate a dimension) lies at `offset + sum(i[d] * stride[d])` of the value buffer. Three
-//! invariants hold for every tensor, so that readers need no check of their own:
+//! A tensor is *strided* or *stored by levels* ([`Stored`]). Of a strided one, element `i` (one coordinate a dimension)
+//! lies at `offset + sum(i[d] * stride[d])` of the value buffer. Three invariants hold for every strided tensor, so that
+//! readers need no check of their own:
 //!
 //! 1. every element lies in the buffer, whose length is a whole number of elements, aligned to the type;
 //! 2. a bool buffer holds only 0 and 1;
@@ -14,11 +15,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use smallvec::SmallVec;
-
 use crate::element::private::Raw;
 use crate::shape::{Axis, List, check_extent, checked_count, row_major_axes};
-use crate::{Buffer, DType, Element, Format, Level, Scalar, TensorError, with_dtype};
+use crate::{Buffer, DType, Element, Format, Scalar, Stored, TensorError, with_dtype};
 
 /// An immutable array of any rank, cheap to clone and to view.
 ///
@@ -35,14 +34,27 @@ use crate::{Buffer, DType, Element, Format, Level, Scalar, TensorError, with_dty
 pub struct Tensor {
     pub(crate) dtype: DType,
     pub(crate) shape: List<usize>,
-    /// Outermost first.
-    pub(crate) levels: List<Level>,
-    /// `levels[l]` stores dimension `mode_order[l]`.
-    pub(crate) mode_order: List<usize>,
     pub(crate) fill: Option<Scalar>,
+    pub(crate) storage: Storage,
+}
+
+/// How the elements are found.
+#[derive(Clone)]
+pub(crate) enum Storage {
+    /// By a distance a dimension.
+    Strided(Strided),
+    /// By levels, which need not store every element.
+    Levels(Arc<Stored>),
+}
+
+/// Evenly spaced elements of a buffer.
+#[derive(Clone)]
+pub(crate) struct Strided {
+    /// In elements; negative for a flip, zero for a broadcast.
+    pub strides: List<isize>,
     /// Where the element with all coordinates 0 is.
-    pub(crate) offset: usize,
-    pub(crate) values: Arc<Buffer>,
+    pub offset: usize,
+    pub values: Arc<Buffer>,
 }
 
 impl Tensor {
@@ -64,10 +76,9 @@ impl Tensor {
         let (shape, value) = (shape.as_ref(), value.into());
         let mut tensor = Tensor::zeros(value.dtype(), shape)?;
         if value.bits() != 0 {
-            let values = Arc::get_mut(&mut tensor.values).expect("a new tensor has one owner");
             with_dtype!(value.dtype(), T => {
                 let value = T::from_scalar(value).expect("the type is the scalar's own");
-                values.stored_mut::<T>().fill(value.store());
+                tensor.new_values::<T>().fill(value.store());
             });
         }
         Ok(tensor)
@@ -97,8 +108,7 @@ impl Tensor {
     /// The i64 values `0, 1, ..., n - 1`.
     pub fn arange(n: usize) -> Result<Tensor, TensorError> {
         let mut tensor = Tensor::zeros(DType::I64, [n])?;
-        let values = Arc::get_mut(&mut tensor.values).expect("a new tensor has one owner");
-        for (i, x) in values.stored_mut::<i64>().iter_mut().enumerate() {
+        for (i, x) in tensor.new_values::<i64>().iter_mut().enumerate() {
             *x = i as i64;
         }
         Ok(tensor)
@@ -155,12 +165,16 @@ impl Tensor {
         Ok(Tensor::from_axes(dtype, &axes, offset, Arc::new(buffer)))
     }
 
-    /// The same tensor with a declared fill value, which must have its dtype; `None` removes it.
+    /// The same elements with a declared fill value, which must have the tensor's dtype; `None` removes it. A tensor that
+    /// is stored by levels with another fill becomes a strided one.
     pub fn with_fill(mut self, fill: Option<Scalar>) -> Result<Tensor, TensorError> {
         if let Some(fill) = fill
             && fill.dtype() != self.dtype
         {
             return Err(TensorError::DType { expected: self.dtype, found: fill.dtype() });
+        }
+        if self.stored().is_some() && fill != self.fill {
+            self = self.to_dense()?;
         }
         self.fill = fill;
         Ok(self)
@@ -181,14 +195,12 @@ impl Tensor {
         self.shape.len()
     }
 
-    /// The levels, outermost first.
-    pub fn levels(&self) -> &[Level] {
-        &self.levels
-    }
-
-    /// The dimension each level stores.
-    pub fn mode_order(&self) -> &[usize] {
-        &self.mode_order
+    /// The levels with their data, for a tensor that is stored by levels; `None` for a strided one.
+    pub fn stored(&self) -> Option<&Arc<Stored>> {
+        match &self.storage {
+            Storage::Strided(_) => None,
+            Storage::Levels(stored) => Some(stored),
+        }
     }
 
     /// The declared fill value.
@@ -196,23 +208,28 @@ impl Tensor {
         self.fill
     }
 
-    /// The levels without their data.
+    /// How the tensor is stored: its levels without their data. Of a strided tensor the dimensions are listed by their
+    /// strides, longest first.
     pub fn format(&self) -> Format {
-        Format {
-            mode_order: self.mode_order.to_vec(),
-            kinds: self.levels.iter().map(Level::kind).collect(),
-            fill: self.fill,
+        match &self.storage {
+            Storage::Strided(strided) => {
+                let mut order: Vec<usize> = (0..self.rank()).collect();
+                order.sort_by_key(|&d| std::cmp::Reverse(strided.strides[d].unsigned_abs()));
+                Format::dense_in_order(&order)
+            }
+            Storage::Levels(stored) => stored.format().clone(),
         }
     }
 
-    /// The distance in elements between neighbours along each dimension.
-    pub fn strides(&self) -> Vec<isize> {
-        self.axes().iter().map(|axis| axis.stride).collect()
+    /// The distance in elements between neighbours along each dimension; `None` for a tensor that is stored by levels.
+    pub fn strides(&self) -> Option<&[isize]> {
+        self.strided().map(|strided| &strided.strides[..])
     }
 
-    /// Where the element with all coordinates 0 lies in the storage, in elements.
-    pub fn offset(&self) -> usize {
-        self.offset
+    /// Where the element with all coordinates 0 lies in the storage, in elements; `None` for a tensor that is stored by
+    /// levels.
+    pub fn offset(&self) -> Option<usize> {
+        self.strided().map(|strided| strided.offset)
     }
 
     /// The number of elements, or an error if a copy of them would not be addressable.
@@ -226,30 +243,36 @@ impl Tensor {
     }
 
     /// Whether the elements lie one after the other in row-major order. The stride of an extent of 0 or 1 does not
-    /// matter, and a tensor without elements is contiguous.
+    /// matter, and a strided tensor without elements is contiguous. A tensor that is stored by levels is not.
     pub fn is_contiguous(&self) -> bool {
+        let Some(strided) = self.strided() else { return false };
         let mut expected = 1i128;
         self.is_empty()
-            || self.axes().iter().rev().all(|axis| {
-                let fits = axis.extent == 1 || axis.stride as i128 == expected;
-                expected = expected.saturating_mul(axis.extent as i128);
+            || self.shape.iter().zip(&strided.strides).rev().all(|(&extent, &stride)| {
+                let fits = extent == 1 || stride as i128 == expected;
+                expected = expected.saturating_mul(extent as i128);
                 fits
             })
     }
 
-    /// The address of the element with all coordinates 0. With no elements, an address that must not be read.
+    /// The address of the element with all coordinates 0. With no elements, an address that must not be read; null for a
+    /// tensor that is stored by levels.
     pub fn data_ptr(&self) -> *const u8 {
-        self.values.as_bytes().as_ptr().wrapping_add(self.offset * self.dtype.size())
+        self.strided().map_or(std::ptr::null(), |strided| {
+            strided.values.as_bytes().as_ptr().wrapping_add(strided.offset * self.dtype.size())
+        })
     }
 
-    /// The bytes of the storage that the elements span; empty if there are none.
+    /// The bytes of the storage that the elements of a strided tensor span; empty if there are none.
     pub fn byte_range(&self) -> Range<usize> {
         let size = self.dtype.size();
+        let Some(strided) = self.strided() else { return 0..0 };
+        let offset = strided.offset;
         if self.is_empty() {
-            return self.offset * size..self.offset * size;
+            return offset * size..offset * size;
         }
-        let (mut low, mut high) = (self.offset, self.offset);
-        for axis in self.axes() {
+        let (mut low, mut high) = (offset, offset);
+        for axis in strided.axes(&self.shape) {
             let reach = (axis.extent - 1) * axis.stride.unsigned_abs();
             if axis.stride < 0 {
                 low -= reach;
@@ -260,32 +283,37 @@ impl Tensor {
         low * size..(high + 1) * size
     }
 
-    /// Whether two tensors look into the same buffer.
+    /// Whether two tensors look into the same memory.
     pub fn shares_storage_with(&self, other: &Tensor) -> bool {
-        Arc::ptr_eq(&self.values, &other.values)
+        match (&self.storage, &other.storage) {
+            (Storage::Strided(a), Storage::Strided(b)) => Arc::ptr_eq(&a.values, &b.values),
+            (Storage::Levels(a), Storage::Levels(b)) => Arc::ptr_eq(a, b),
+            (Storage::Strided(_), Storage::Levels(_)) | (Storage::Levels(_), Storage::Strided(_)) => false,
+        }
     }
 
     /// Whether the tensor is row-major over the whole of a buffer that no other tensor shares. Then
     /// [`Tensor::try_into_buffer`] gives exactly its elements.
     pub fn owns_buffer(&self) -> bool {
-        let whole = self.as_bytes().is_some_and(|bytes| bytes.len() == self.values.len());
-        whole && Arc::strong_count(&self.values) == 1
+        self.strided().is_some_and(|strided| {
+            let whole = self.as_bytes().is_some_and(|bytes| bytes.len() == strided.values.len());
+            whole && Arc::strong_count(&strided.values) == 1
+        })
     }
 
-    /// The buffer, if no other tensor shares it; else the tensor back. The whole buffer is returned, whatever part of
-    /// it the tensor sees.
+    /// The buffer of a strided tensor, if no other tensor shares it; else the tensor back. The whole buffer is returned,
+    /// whatever part of it the tensor sees.
     #[expect(clippy::result_large_err, reason = "the tensor is what comes back; a box would allocate")]
     pub fn try_into_buffer(self) -> Result<Buffer, Tensor> {
-        let Tensor { dtype, shape, levels, mode_order, fill, offset, values } = self;
-        Arc::try_unwrap(values).map_err(|values| Tensor {
-            dtype,
-            shape,
-            levels,
-            mode_order,
-            fill,
-            offset,
-            values,
-        })
+        let Tensor { dtype, shape, fill, storage } = self;
+        let storage = match storage {
+            Storage::Strided(Strided { strides, offset, values }) => match Arc::try_unwrap(values) {
+                Ok(buffer) => return Ok(buffer),
+                Err(values) => Storage::Strided(Strided { strides, offset, values }),
+            },
+            Storage::Levels(stored) => Storage::Levels(stored),
+        };
+        Err(Tensor { dtype, shape, fill, storage })
     }
 
     /// Row-major over the whole of a buffer that the caller has checked.
@@ -293,31 +321,44 @@ impl Tensor {
         Tensor::from_axes(dtype, &row_major_axes(shape), 0, Arc::new(buffer))
     }
 
-    /// Levels in the order of the dimensions.
+    /// Over a buffer that the caller has checked.
     pub(crate) fn from_axes(dtype: DType, axes: &[Axis], offset: usize, values: Arc<Buffer>) -> Tensor {
+        let strides = axes.iter().map(|axis| axis.stride).collect();
         Tensor {
             dtype,
             shape: axes.iter().map(|axis| axis.extent).collect(),
-            levels: axes
-                .iter()
-                .map(|axis| Level::Dense { extent: axis.extent, stride: axis.stride })
-                .collect(),
-            mode_order: (0..axes.len()).collect(),
             fill: None,
-            offset,
-            values,
+            storage: Storage::Strided(Strided { strides, offset, values }),
         }
     }
 
-    /// The dimensions in their own order.
-    pub(crate) fn axes(&self) -> List<Axis> {
-        let mut axes: List<Axis> = SmallVec::from_elem(Axis { extent: 0, stride: 0 }, self.rank());
-        for (level, &dim) in self.levels.iter().zip(&self.mode_order) {
-            match *level {
-                Level::Dense { extent, stride } => axes[dim] = Axis { extent, stride },
-            }
+    /// The strided storage, if that is how the tensor is stored.
+    pub(crate) fn strided(&self) -> Option<&Strided> {
+        match &self.storage {
+            Storage::Strided(strided) => Some(strided),
+            Storage::Levels(_) => None,
         }
-        axes
+    }
+
+    /// The elements of a tensor that was just made.
+    pub(crate) fn new_values<T: Element>(&mut self) -> &mut [T::Stored] {
+        match &mut self.storage {
+            Storage::Strided(strided) => Arc::get_mut(&mut strided.values).map(Buffer::stored_mut::<T>),
+            Storage::Levels(_) => None,
+        }
+        .expect("a new tensor has one owner and is strided")
+    }
+}
+
+impl Strided {
+    /// The dimensions with their extents.
+    pub fn axes(&self, shape: &[usize]) -> List<Axis> {
+        shape.iter().zip(&self.strides).map(|(&extent, &stride)| Axis { extent, stride }).collect()
+    }
+
+    /// The element at a position of the buffer.
+    pub fn scalar_at(&self, dtype: DType, position: usize) -> Scalar {
+        with_dtype!(dtype, T => T::load(self.values.stored::<T>()[position]).into_scalar())
     }
 }
 

@@ -1,13 +1,17 @@
 //! Views: new shapes over the same storage.
 //!
-//! Each takes time proportional to the rank and copies nothing, with one exception: [`Tensor::reshape`] copies when
-//! no strides can express the new shape. Views of views are views of the storage, so that chains cost nothing
-//! later. The fill value and the format of the dimensions that remain are kept.
+//! Of a strided tensor each takes time proportional to the rank and copies nothing, with one exception:
+//! [`Tensor::reshape`] copies when no strides can express the new shape. Views of views are views of the storage, so that
+//! chains cost nothing later. The fill value is kept.
+//!
+//! Of a tensor that is stored by levels, orders of dimensions, new dimensions and broadcasts are as cheap; the others
+//! (`slice`, `index`, `flip`, `reshape`) move the entries they keep, in a format as close to the old one as there is.
 
 use smallvec::SmallVec;
 
 use crate::shape::{Axis, List, check_extent, row_major_axes, wide_count};
-use crate::{Level, Tensor, TensorError};
+use crate::tensor::{Storage, Strided};
+use crate::{Tensor, TensorError};
 
 /// Which coordinates of a dimension to keep, as Python's `start:stop:step`: negative bounds count from the end,
 /// bounds beyond the ends are clamped, absent ones mean as far as the step's direction goes.
@@ -79,52 +83,69 @@ impl Tensor {
                 _ => return Err(error()),
             }
         }
-        let mut view = self.clone();
-        view.shape = axes.iter().map(|&d| self.shape[d]).collect();
-        for dim in &mut view.mode_order {
-            *dim = place[*dim];
+        match &self.storage {
+            Storage::Strided(strided) => {
+                let old = strided.axes(&self.shape);
+                let axes: List<Axis> = axes.iter().map(|&d| old[d]).collect();
+                Ok(self.viewed(strided, &axes, strided.offset))
+            }
+            Storage::Levels(stored) => self.with_stored(stored.permuted(&place), self.fill),
         }
-        Ok(view)
     }
 
     /// Reverses the order of the dimensions.
     pub fn transpose(&self) -> Tensor {
-        let mut view = self.clone();
-        view.shape.reverse();
-        for dim in &mut view.mode_order {
-            *dim = self.rank() - 1 - *dim;
+        match &self.storage {
+            Storage::Strided(strided) => {
+                let mut axes = strided.axes(&self.shape);
+                axes.reverse();
+                self.viewed(strided, &axes, strided.offset)
+            }
+            Storage::Levels(stored) => {
+                let place: Vec<usize> = (0..self.rank()).rev().collect();
+                Tensor::of_stored(stored.permuted(&place))
+            }
         }
-        view
     }
 
     /// Keeps some coordinates of one dimension.
     pub fn slice(&self, axis: usize, spec: SliceSpec) -> Result<Tensor, TensorError> {
-        let Axis { extent, stride } = self.axis(axis)?;
+        let extent = self.extent_of(axis)?;
         let (start, len) = spec.resolve(extent).ok_or(TensorError::ZeroStep { axis })?;
-        let mut view = self.clone();
-        view.shape[axis] = len;
+        let strided = match &self.storage {
+            Storage::Strided(strided) => strided,
+            Storage::Levels(stored) => {
+                return self.with_stored(stored.sliced(axis, start, len, spec.step)?, self.fill);
+            }
+        };
+        let mut axes = strided.axes(&self.shape);
         // A step that is never taken may be anything, and without elements none is; others stay in the buffer.
-        let stride = if len > 1 { stride.wrapping_mul(spec.step as isize) } else { stride };
-        *view.level_mut(axis) = Level::Dense { extent: len, stride };
-        if !self.is_empty() && len > 0 {
-            view.offset = self.position(axis, start);
-        }
-        Ok(view)
+        let stride = axes[axis].stride;
+        let step = if len > 1 { stride.wrapping_mul(spec.step as isize) } else { stride };
+        axes[axis] = Axis { extent: len, stride: step };
+        let moves = !self.is_empty() && len > 0;
+        let offset = if moves { moved(strided.offset, stride, start) } else { strided.offset };
+        Ok(self.viewed(strided, &axes, offset))
     }
 
     /// Fixes the coordinate of one dimension, which is dropped. Negative coordinates count from the end.
     pub fn index(&self, axis: usize, index: i64) -> Result<Tensor, TensorError> {
-        let Axis { extent, .. } = self.axis(axis)?;
+        let extent = self.extent_of(axis)?;
         let coordinate = if index < 0 { index as i128 + extent as i128 } else { index as i128 };
         if coordinate < 0 || coordinate >= extent as i128 {
             return Err(TensorError::Index { index, axis, extent });
         }
-        let mut view = self.clone();
-        if !self.is_empty() {
-            view.offset = self.position(axis, coordinate as usize);
+        let coordinate = coordinate as usize;
+        match &self.storage {
+            Storage::Strided(strided) => {
+                let mut axes = strided.axes(&self.shape);
+                let stride = axes.remove(axis).stride;
+                let offset =
+                    if self.is_empty() { strided.offset } else { moved(strided.offset, stride, coordinate) };
+                Ok(self.viewed(strided, &axes, offset))
+            }
+            Storage::Levels(stored) => self.with_stored(stored.indexed(axis, coordinate)?, self.fill),
         }
-        view.drop_axis(axis);
-        Ok(view)
     }
 
     /// Reverses the coordinates of one dimension.
@@ -139,21 +160,20 @@ impl Tensor {
         if shape.len() < self.rank() || !self.shape.iter().rev().zip(shape.iter().rev()).all(fits) {
             return Err(TensorError::Broadcast { from: self.shape.to_vec(), to: shape.to_vec() });
         }
-        let n_new = shape.len() - self.rank();
-        let repeated = |extent| Level::Dense { extent, stride: 0 };
-        let mut view = self.clone();
-        view.shape = SmallVec::from_slice(shape);
-        view.levels = shape[..n_new].iter().map(|&extent| repeated(extent)).collect();
-        view.mode_order = (0..n_new).collect();
-        for (level, dim) in self.levels.iter().zip(&self.mode_order) {
-            let extent = shape[n_new + dim];
-            view.levels.push(if level.extent() == extent { *level } else { repeated(extent) });
-            view.mode_order.push(n_new + dim);
-        }
         for &extent in shape {
             check_extent(extent, shape, self.dtype)?;
         }
-        Ok(view)
+        let n_new = shape.len() - self.rank();
+        let strided = match &self.storage {
+            Storage::Strided(strided) => strided,
+            Storage::Levels(stored) => return self.with_stored(stored.broadcast(shape)?, self.fill),
+        };
+        let repeated = |extent| Axis { extent, stride: 0 };
+        let mut axes: List<Axis> = shape[..n_new].iter().map(|&extent| repeated(extent)).collect();
+        for (axis, &extent) in strided.axes(&self.shape).iter().zip(&shape[n_new..]) {
+            axes.push(if axis.extent == extent { *axis } else { repeated(extent) });
+        }
+        Ok(self.viewed(strided, &axes, strided.offset))
     }
 
     /// Inserts a dimension of size 1 before dimension `axis`, or at the end if `axis` is the rank.
@@ -161,32 +181,40 @@ impl Tensor {
         if axis > self.rank() {
             return Err(TensorError::Axis { axis, rank: self.rank() + 1 });
         }
-        let mut view = self.clone();
-        view.shape.insert(axis, 1);
-        // The new level goes just outside the level of the dimension it precedes, so that row-major stays row-major.
-        let at = self.mode_order.iter().position(|&dim| dim == axis).unwrap_or(self.rank());
-        for dim in &mut view.mode_order {
-            *dim += usize::from(*dim >= axis);
+        match &self.storage {
+            Storage::Strided(strided) => {
+                let mut axes = strided.axes(&self.shape);
+                axes.insert(axis, Axis { extent: 1, stride: 0 });
+                Ok(self.viewed(strided, &axes, strided.offset))
+            }
+            Storage::Levels(stored) => self.with_stored(stored.expanded(axis), self.fill),
         }
-        view.mode_order.insert(at, axis);
-        view.levels.insert(at, Level::Dense { extent: 1, stride: 0 });
-        Ok(view)
     }
 
     /// Drops dimensions of size 1.
     pub fn squeeze(&self, axes: impl AsRef<[usize]>) -> Result<Tensor, TensorError> {
-        let mut axes: List<usize> = SmallVec::from_slice(axes.as_ref());
-        axes.sort_unstable();
-        axes.dedup();
-        let mut view = self.clone();
-        for &axis in axes.iter().rev() {
-            let Axis { extent, .. } = self.axis(axis)?;
+        let mut dropped: List<usize> = SmallVec::from_slice(axes.as_ref());
+        dropped.sort_unstable();
+        dropped.dedup();
+        for &axis in &dropped {
+            let extent = self.extent_of(axis)?;
             if extent != 1 {
                 return Err(TensorError::Squeeze { axis, extent });
             }
-            view.drop_axis(axis);
         }
-        Ok(view)
+        match &self.storage {
+            Storage::Strided(strided) => {
+                let mut axes = strided.axes(&self.shape);
+                for &axis in dropped.iter().rev() {
+                    axes.remove(axis);
+                }
+                Ok(self.viewed(strided, &axes, strided.offset))
+            }
+            Storage::Levels(_) => {
+                let drop_one = |tensor: Tensor, &axis: &usize| tensor.index(axis, 0);
+                dropped.iter().rev().try_fold(self.clone(), drop_one)
+            }
+        }
     }
 
     /// The same elements in row-major order under another shape: a view if strides can say it, else a copy.
@@ -204,48 +232,32 @@ impl Tensor {
             let (shape, dtype) = (shape.to_vec(), self.dtype);
             return Err(TensorError::TooLarge { shape, dtype, elements: u128::MAX });
         }
-        let (axes, offset, values) = match regroup(&self.axes(), shape) {
-            Some(axes) => (axes, self.offset, self.values.clone()),
-            None => {
-                let copy = self.to_contiguous()?;
-                (row_major_axes(shape), copy.offset, copy.values)
-            }
+        let strided = match &self.storage {
+            Storage::Strided(strided) => strided,
+            Storage::Levels(stored) => return self.with_stored(stored.reshaped(shape)?, self.fill),
         };
-        let mut view = Tensor::from_axes(self.dtype, &axes, offset, values);
+        match regroup(&strided.axes(&self.shape), shape) {
+            Some(axes) => Ok(self.viewed(strided, &axes, strided.offset)),
+            None => self.to_contiguous()?.reshape(shape),
+        }
+    }
+
+    fn extent_of(&self, axis: usize) -> Result<usize, TensorError> {
+        self.shape.get(axis).copied().ok_or(TensorError::Axis { axis, rank: self.rank() })
+    }
+
+    /// Other axes over the same buffer, which hold only elements of this tensor.
+    fn viewed(&self, strided: &Strided, axes: &[Axis], offset: usize) -> Tensor {
+        let mut view = Tensor::from_axes(self.dtype, axes, offset, strided.values.clone());
         view.fill = self.fill;
-        Ok(view)
+        view
     }
+}
 
-    /// One dimension, if there is such.
-    pub(crate) fn axis(&self, axis: usize) -> Result<Axis, TensorError> {
-        let found = self.mode_order.iter().position(|&dim| dim == axis);
-        match found.map(|l| self.levels[l]) {
-            Some(Level::Dense { extent, stride }) => Ok(Axis { extent, stride }),
-            None => Err(TensorError::Axis { axis, rank: self.rank() }),
-        }
-    }
-
-    fn level_mut(&mut self, axis: usize) -> &mut Level {
-        let l = self.mode_order.iter().position(|&dim| dim == axis).expect("the axis was looked up before");
-        &mut self.levels[l]
-    }
-
-    /// The offset after moving along one dimension. Only for tensors with elements and coordinates within the
-    /// extent, so that the result lies in the buffer.
-    fn position(&self, axis: usize, coordinate: usize) -> usize {
-        let stride = self.axes()[axis].stride;
-        self.offset.wrapping_add_signed(stride.wrapping_mul(coordinate as isize))
-    }
-
-    fn drop_axis(&mut self, axis: usize) {
-        let l = self.mode_order.iter().position(|&dim| dim == axis).expect("the axis was looked up before");
-        self.levels.remove(l);
-        self.mode_order.remove(l);
-        self.shape.remove(axis);
-        for dim in &mut self.mode_order {
-            *dim -= usize::from(*dim > axis);
-        }
-    }
+/// The offset after some steps along a dimension. Only for tensors with elements and coordinates within the extent, so
+/// that the result lies in the buffer.
+fn moved(offset: usize, stride: isize, coordinate: usize) -> usize {
+    offset.wrapping_add_signed(stride.wrapping_mul(coordinate as isize))
 }
 
 /// The strides that show `from` under another shape of the same count, if there are such.

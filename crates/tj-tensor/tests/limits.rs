@@ -76,7 +76,7 @@ fn messages_name_the_value_and_the_bound() {
 #[test]
 fn broadcasts_beyond_memory_are_lazy() {
     let far = Tensor::scalar(7i16).broadcast_to([1 << 40, 1 << 40]).unwrap();
-    assert_eq!(far.strides(), [0, 0]);
+    assert_eq!(far.strides().unwrap(), [0, 0]);
     assert_eq!(far.get(&[1 << 39, 5]), Ok(Scalar::I16(7)));
     assert_eq!(far.byte_range(), 0..2);
     assert!(far.bit_eq(&far.transpose()));
@@ -127,7 +127,7 @@ fn rank_sixteen() {
     }
     let backwards: Vec<i64> = (0..1 << 16).rev().collect();
     assert_eq!(z.to_vec::<i64>().unwrap(), backwards);
-    assert_eq!(z.reshape([1 << 16]).unwrap().strides(), [-1]);
+    assert_eq!(z.reshape([1 << 16]).unwrap().strides().unwrap(), [-1]);
 }
 
 #[test]

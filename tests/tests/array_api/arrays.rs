@@ -2,7 +2,7 @@
 
 use tensorjit::{DType, End, Error, Indexing, Order, Side, Tensor, along, at, axis, eager as e};
 
-use super::{Section, language, missing, noted, partly, there};
+use super::{Section, language, missing, noted, there};
 
 pub const F: DType = DType::F64;
 

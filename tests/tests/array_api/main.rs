@@ -21,8 +21,6 @@ type Check = (fn() -> Result<Tensor, Error>, &'static [f64]);
 enum Status {
     /// All of it.
     There(Check),
-    /// A part; the remark says what is missing.
-    Partly(Check),
     /// What Rust or its types have.
     Language,
     /// Nothing; the remark says why.
@@ -45,10 +43,6 @@ fn there(name: &'static str, ours: &'static str, check: Check) -> Row {
 
 fn noted(name: &'static str, ours: &'static str, remark: &'static str, check: Check) -> Row {
     Row { name, ours, status: Status::There(check), remark }
-}
-
-fn partly(name: &'static str, ours: &'static str, remark: &'static str, check: Check) -> Row {
-    Row { name, ours, status: Status::Partly(check), remark }
 }
 
 fn language(name: &'static str, ours: &'static str) -> Row {
@@ -77,7 +71,7 @@ fn close(got: &[f64], want: &[f64]) -> bool {
 fn what_is_listed_as_there_gives_what_it_should() {
     for (title, rows) in sections() {
         for row in rows {
-            let (Status::There((call, want)) | Status::Partly((call, want))) = row.status else { continue };
+            let Status::There((call, want)) = row.status else { continue };
             let got = values(&call().unwrap_or_else(|error| panic!("{}: {error}", row.name)));
             assert!(close(&got, want), "{title}: {} gives {got:?}, not {want:?}", row.name);
         }
@@ -100,7 +94,6 @@ fn the_table_is_current() {
         for Row { name, ours, status, remark } in rows {
             let status = match status {
                 Status::There(_) => "yes",
-                Status::Partly(_) => "partly",
                 Status::Language => "Rust",
                 Status::Missing => "no",
             };

@@ -332,7 +332,7 @@ fn work_is_done_once() {
     let _alone = alone();
     let a = Tensor::full([6, 6], 0.5).unwrap();
     let sums = |outputs: &[LazyTensor]| -> Vec<bool> {
-        let stages = explain(outputs, CompileOptions::default()).unwrap().stages;
+        let stages = explain(outputs).unwrap().stages;
         let plans = stages.iter().filter(|(stage, _, _)| *stage == Stage::Plan);
         plans.map(|(_, _, text)| text.contains("sum")).collect()
     };
@@ -344,7 +344,7 @@ fn work_is_done_once() {
     // Elementwise work is done again: the first stage gives what is selected from, and the mask.
     let scaled = &x * 3.0 + 1.0;
     let outputs = [scaled.exp(), scaled.masked(&x.is_positive())];
-    let text = explain(&outputs, CompileOptions::default()).unwrap().to_string();
+    let text = explain(&outputs).unwrap().to_string();
     assert!(text.contains("masked(bool[6, 6], f64[6, 6]) -> f64[masked(..)]"), "{text}");
     let (results, report) = compute_reported(outputs.to_vec()).unwrap();
     assert_eq!((results[1].shape(), results[0].shape()), (&[36][..], &[6, 6][..]));

@@ -53,28 +53,31 @@ impl<'a> Destination<'a> {
     pub(super) fn write(&self, names: &[&str], outputs: &[Tensor]) -> Result<&[usize], Failure> {
         if self.archive {
             let arrays = self.outputs.iter().map(|&at| (names[at], &outputs[at]));
-            io::write_npz(self.path, arrays, io::Packing::Stored)?;
+            io::write_all(self.path, arrays)?;
         } else {
             for &at in &self.outputs {
-                io::write(self.path, &outputs[at])?;
+                if is_device(self.path) {
+                    io::write(self.path, &outputs[at])?;
+                } else {
+                    io::write_any(self.path, &outputs[at])?;
+                }
             }
         }
         Ok(&self.outputs)
     }
 }
 
-/// Whether a file is an archive, by its extension.
+/// Whether a file holds several arrays, by its extension. A device gets the one array that NumPy writes.
 fn is_archive(path: &Path) -> Result<bool, Failure> {
-    match path.extension().and_then(|extension| extension.to_str()) {
-        Some("npy") => Ok(false),
-        Some("npz") => Ok(true),
-        // A device or pipe, such as /dev/stdout, has no extension to go by.
-        _ if fs::metadata(path).is_ok_and(|m| !m.is_file() && !m.is_dir()) => Ok(false),
-        _ => Err(Failure::wrong(format!(
-            "{}: outputs are written as .npy or .npz files, so the name must end in one of these",
-            path.display()
-        ))),
+    match io::is_archive(path) {
+        Err(_) if is_device(path) => Ok(false),
+        known => Ok(known?),
     }
+}
+
+/// Whether a path leads to a device or pipe, such as /dev/stdout, which has no extension to go by.
+fn is_device(path: &Path) -> bool {
+    path.extension().is_none() && fs::metadata(path).is_ok_and(|m| !m.is_file() && !m.is_dir())
 }
 
 /// Whether two paths, of which neither need exist, lead to one file.

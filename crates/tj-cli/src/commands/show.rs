@@ -92,11 +92,20 @@ pub(super) fn info(args: &InfoArgs) -> Result<(), Failure> {
     let mut shown = String::new();
     for array in io::info(&args.file)? {
         let name = array.name.as_deref().map_or(String::new(), |name| format!("{name}: "));
-        let _ = writeln!(
-            shown,
-            "{name}{}{:?}, {:?} order, {} bytes",
-            array.dtype, array.shape, array.order, array.bytes
-        );
+        let _ = write!(shown, "{name}{}{:?}, ", array.dtype, array.shape);
+        let _ = match array.layout {
+            io::Layout::Strided(order) => writeln!(shown, "{order:?} order, {} bytes", array.bytes),
+            io::Layout::Levels { format, fill, stored, nnz, level_bytes } => {
+                let levels: Vec<String> = level_bytes.iter().map(u64::to_string).collect();
+                let levels = levels.join(" + ");
+                writeln!(
+                    shown,
+                    "{format}, fill {fill}, {stored} stored, {nnz} other than the fill, {levels} bytes of levels, {} \
+                     bytes of values",
+                    array.bytes
+                )
+            }
+        };
     }
     print(&shown)
 }

@@ -1,0 +1,403 @@
+//! Tensors by levels from what users have, and back.
+//!
+//! A conversion lists the entries that differ from the fill and builds the levels of the other format: O(n) where both are
+//! in the same order, else O(n log n), for n entries. A strided tensor counts as its elements.
+
+use std::sync::Arc;
+
+use super::assemble::{Loose, assemble};
+use super::expand::{Entries, differs, stored_values, take};
+use super::{Indices, Leaf, Level, Stored, room};
+use crate::format::{Format, LeafKind};
+use crate::shape::{List, checked_count};
+use crate::tensor::Storage;
+use crate::{DType, Scalar, Tensor, TensorError, with_dtype};
+
+/// What happens to entries with the same coordinates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Duplicates {
+    /// Their values are added, in the order given; of bools, or.
+    Sum,
+    /// The last one given stays.
+    Last,
+    /// They are an error, which names the second of them.
+    Refuse,
+}
+
+impl Tensor {
+    /// A tensor with values at some coordinates and zeros elsewhere, in the format `coo`. `coordinates` has a vector of
+    /// integers for each dimension, `values` an element for each entry; entries may come in any order.
+    ///
+    /// ```
+    /// use tj_tensor::{Duplicates, Tensor};
+    /// let (rows, columns) = (Tensor::from(vec![2i64, 0, 2]), Tensor::from(vec![1i64, 1, 1]));
+    /// let values = Tensor::from(vec![1.0, 5.0, 2.0]);
+    /// let x = Tensor::coo([3, 2], &[rows, columns], values, Duplicates::Sum)?;
+    /// assert_eq!((x.nnz()?, x.format().to_string()), (2, "coo(2)".to_string()));
+    /// assert_eq!(x.to_vec::<f64>()?, [0.0, 5.0, 0.0, 0.0, 0.0, 3.0]);
+    /// # Ok::<(), tj_tensor::TensorError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Vectors of different lengths, or not one for each dimension; a coordinate outside the shape; duplicates that are
+    /// refused.
+    pub fn coo(
+        shape: impl AsRef<[usize]>,
+        coordinates: &[Tensor],
+        values: impl Into<Tensor>,
+        duplicates: Duplicates,
+    ) -> Result<Tensor, TensorError> {
+        let values = values.into();
+        let fill = zero(values.dtype());
+        let format = Format::coo(shape.as_ref().len());
+        Tensor::from_entries(shape, coordinates, values, fill, duplicates, &format)
+    }
+
+    /// As [`Tensor::coo`], with any fill and in any format.
+    ///
+    /// # Errors
+    /// As for [`Tensor::coo`]; a fill of another type; a format of another rank.
+    pub fn from_entries(
+        shape: impl AsRef<[usize]>,
+        coordinates: &[Tensor],
+        values: Tensor,
+        fill: Scalar,
+        duplicates: Duplicates,
+        format: &Format,
+    ) -> Result<Tensor, TensorError> {
+        let shape = shape.as_ref();
+        if coordinates.len() != shape.len() {
+            return Err(TensorError::IndexCount { found: coordinates.len(), rank: shape.len() });
+        }
+        if values.rank() != 1 {
+            return Err(TensorError::LeafCount { needed: 0, found: values.shape().to_vec() });
+        }
+        if fill.dtype() != values.dtype() {
+            return Err(TensorError::DType { expected: values.dtype(), found: fill.dtype() });
+        }
+        check_rank(format, shape)?;
+        let n = values.shape()[0];
+        let mut dims = vec![];
+        for (axis, (column, &extent)) in coordinates.iter().zip(shape).enumerate() {
+            let column = Indices::from_tensor(column, "coordinates")?.to_vec();
+            if column.len() != n {
+                return Err(TensorError::ColumnLength { axis, found: column.len(), needed: n });
+            }
+            if let Some(at) = column.iter().position(|&c| c >= extent) {
+                return Err(TensorError::Coordinate { axis, at, value: column[at], extent });
+            }
+            dims.push(column);
+        }
+        built(Loose { shape, dims, values, fill, duplicates }, format)
+    }
+
+    /// Compressed sparse rows over arrays that are not copied: where each row starts and the last one ends, the column of
+    /// each entry, its value. Columns increase within a row.
+    ///
+    /// ```
+    /// use tj_tensor::Tensor;
+    /// let x = Tensor::csr([2, 3], vec![0i32, 2, 3], vec![0i32, 2, 1], vec![1.0f32, 2.0, 3.0])?;
+    /// assert_eq!(x.to_vec::<f32>()?, [1.0, 0.0, 2.0, 0.0, 3.0, 0.0]);
+    /// # Ok::<(), tj_tensor::TensorError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Arrays that are none such; the error names the array, the place and the value.
+    pub fn csr(
+        shape: [usize; 2],
+        positions: impl Into<Tensor>,
+        columns: impl Into<Tensor>,
+        values: impl Into<Tensor>,
+    ) -> Result<Tensor, TensorError> {
+        Tensor::from_lists(Format::csr(), shape, positions.into(), columns.into(), values.into())
+    }
+
+    /// Compressed sparse columns, as [`Tensor::csr`] with rows and columns exchanged.
+    ///
+    /// # Errors
+    /// As for [`Tensor::csr`].
+    pub fn csc(
+        shape: [usize; 2],
+        positions: impl Into<Tensor>,
+        rows: impl Into<Tensor>,
+        values: impl Into<Tensor>,
+    ) -> Result<Tensor, TensorError> {
+        Tensor::from_lists(Format::csc(), shape, positions.into(), rows.into(), values.into())
+    }
+
+    fn from_lists(
+        format: Format,
+        shape: [usize; 2],
+        positions: Tensor,
+        coordinates: Tensor,
+        values: Tensor,
+    ) -> Result<Tensor, TensorError> {
+        let fill = zero(values.dtype());
+        let positions = Indices::from_tensor(&positions, "positions")?;
+        let coordinates = Indices::from_tensor(&coordinates, "coordinates")?;
+        let levels = vec![Level::Dense, Level::Compressed { positions, coordinates }];
+        Tensor::from_levels(format, shape, levels, Leaf::Values(values), fill)
+    }
+
+    /// A tensor over the arrays of any levels, which are checked and not copied.
+    ///
+    /// # Errors
+    /// Arrays that break a rule of their level; the error names the level, the array, the place and the value.
+    pub fn from_levels(
+        format: Format,
+        shape: impl AsRef<[usize]>,
+        levels: Vec<Level>,
+        leaf: Leaf,
+        fill: Scalar,
+    ) -> Result<Tensor, TensorError> {
+        let leaf = match leaf {
+            Leaf::Values(values) => Leaf::Values(values.to_contiguous()?),
+            leaf @ (Leaf::Iso(_) | Leaf::Pattern) => leaf,
+        };
+        Ok(Tensor::of_stored(Stored::new(format, shape.as_ref(), levels, leaf, fill)?))
+    }
+
+    /// The same elements in another format. What equals the fill is not stored, where the format allows; a tensor without a
+    /// fill gets zero for its fill.
+    ///
+    /// ```
+    /// use tj_tensor::{Format, Tensor};
+    /// let x = Tensor::from_shape_vec([2, 3], vec![0i64, 7, 0, 0, 0, 7])?;
+    /// let runs = x.with_format(&"{d0: dense, d1: compressed} iso".parse()?)?;
+    /// assert_eq!((runs.nnz()?, runs.stored_count()), (2, 2));
+    /// assert_eq!(runs.with_format(&Format::csc())?.to_vec::<i64>()?, x.to_vec::<i64>()?);
+    /// # Ok::<(), tj_tensor::TensorError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A format of another rank; one that cannot hold the elements (a leaf of one value, an interval); no memory.
+    pub fn with_format(&self, format: &Format) -> Result<Tensor, TensorError> {
+        let shape = self.shape();
+        check_rank(format, shape)?;
+        if format.is_strided() {
+            return self.in_order(format);
+        }
+        let fill = self.fill.unwrap_or(zero(self.dtype));
+        let (dims, values) = self.columns(fill)?;
+        built(Loose { shape, dims, values, fill, duplicates: Duplicates::Refuse }, format)
+    }
+
+    /// Only what differs from the fill, in the same format.
+    ///
+    /// # Errors
+    /// No memory.
+    pub fn prune(&self) -> Result<Tensor, TensorError> {
+        match &self.storage {
+            Storage::Strided(_) => Ok(self.clone()),
+            Storage::Levels(stored) => self.with_format(stored.format()),
+        }
+    }
+
+    /// The same elements, strided, row-major and without a fill.
+    ///
+    /// # Errors
+    /// More elements than memory holds.
+    pub fn to_dense(&self) -> Result<Tensor, TensorError> {
+        let Storage::Levels(stored) = &self.storage else {
+            return self.to_contiguous()?.with_fill(None);
+        };
+        checked_count(&self.shape, self.dtype)?;
+        let mut dense = Tensor::full(&self.shape, stored.fill())?;
+        let entries = stored.entries()?;
+        let values = stored.gather_values(&entries.positions)?;
+        with_dtype!(self.dtype, T => {
+            let to = dense.new_values::<T>();
+            for (at, &value) in stored_values::<T>(&values).iter().enumerate() {
+                let place = entries.dims.iter().zip(&self.shape).fold(0, |n, (c, &extent)| n * extent + c[at]);
+                to[place] = value;
+            }
+        });
+        Ok(dense)
+    }
+
+    /// The number of elements that differ from the fill: not 0, if the tensor has none. Does not depend on the format. The
+    /// number is remembered by tensors that are stored by levels.
+    ///
+    /// # Errors
+    /// No memory.
+    pub fn nnz(&self) -> Result<usize, TensorError> {
+        let fill = self.fill.unwrap_or(zero(self.dtype));
+        match &self.storage {
+            Storage::Strided(_) => {
+                let flat = self.to_contiguous()?;
+                let flat = flat.reshape([flat.count()?])?;
+                Ok(differs(&flat, fill)?.iter().filter(|differs| **differs).count())
+            }
+            Storage::Levels(stored) => {
+                if let Some(&nnz) = stored.nnz.get() {
+                    return Ok(nnz);
+                }
+                let entries = stored.entries()?;
+                let values = stored.gather_values(&entries.positions)?;
+                let nnz = differs(&values, fill)?.iter().filter(|differs| **differs).count();
+                Ok(*stored.nnz.get_or_init(|| nnz))
+            }
+        }
+    }
+
+    /// The number of values that are stored: of a strided tensor its elements, else the positions of the leaf.
+    pub fn stored_count(&self) -> usize {
+        match &self.storage {
+            Storage::Strided(_) => self.count().unwrap_or(usize::MAX),
+            Storage::Levels(stored) => stored.leaf_positions(),
+        }
+    }
+
+    /// The coordinates of what differs from the fill, a vector of i64 for each dimension, and the values. Sorted by the
+    /// coordinates of the first dimension, then the second.
+    ///
+    /// ```
+    /// use tj_tensor::Tensor;
+    /// let x = Tensor::from_shape_vec([2, 2], vec![0i32, 5, 6, 0])?;
+    /// let (coordinates, values) = x.to_entries()?;
+    /// assert_eq!(coordinates[1].to_vec::<i64>()?, [1, 0]);
+    /// assert_eq!(values.to_vec::<i32>()?, [5, 6]);
+    /// # Ok::<(), tj_tensor::TensorError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// No memory.
+    pub fn to_entries(&self) -> Result<(Vec<Tensor>, Tensor), TensorError> {
+        let fill = self.fill.unwrap_or(zero(self.dtype));
+        let (mut dims, mut values) = self.columns(fill)?;
+        if let Some(order) = super::sort::order(&dims, &self.shape, values.shape()[0])? {
+            for column in &mut dims {
+                *column = super::expand::gather(column, &order)?;
+            }
+            values = take(&values, &order)?;
+        }
+        let signed = |column: Vec<usize>| column.into_iter().map(|c| c as i64).collect();
+        Ok((dims.into_iter().map(signed).collect(), values))
+    }
+
+    /// What differs from a fill: a column of coordinates for each dimension, and the values.
+    fn columns(&self, fill: Scalar) -> Result<(Vec<Vec<usize>>, Tensor), TensorError> {
+        let (entries, values) = match &self.storage {
+            Storage::Levels(stored) => {
+                let entries = stored.entries()?;
+                let values = stored.gather_values(&entries.positions)?;
+                (entries, values)
+            }
+            Storage::Strided(_) => return self.dense_columns(fill),
+        };
+        let (entries, values) = entries.without_fill(values, fill)?;
+        let Entries { dims, .. } = entries;
+        Ok((dims, values))
+    }
+
+    fn dense_columns(&self, fill: Scalar) -> Result<(Vec<Vec<usize>>, Tensor), TensorError> {
+        let flat = self.to_contiguous()?;
+        let flat = flat.reshape([flat.count()?])?;
+        let keep = differs(&flat, fill)?;
+        let n = keep.iter().filter(|keep| **keep).count();
+        let mut places: Vec<usize> = room(n)?;
+        places.extend((0..keep.len()).filter(|&place| keep[place]));
+        let mut dims = vec![];
+        let mut inner = 1;
+        for &extent in self.shape.iter().rev() {
+            let mut column = room(n)?;
+            column.extend(places.iter().map(|place| place / inner % extent));
+            dims.push(column);
+            inner *= extent;
+        }
+        dims.reverse();
+        Ok((dims, take(&flat, &places)?))
+    }
+
+    /// Strided, with the dimensions in the order of a format's levels.
+    fn in_order(&self, format: &Format) -> Result<Tensor, TensorError> {
+        let mut order: List<usize> = List::new();
+        for level in format.levels() {
+            if let crate::Coordinate::Dim(dim) = level.coordinate {
+                order.push(dim);
+            }
+        }
+        let mut back = order.clone();
+        order.iter().enumerate().for_each(|(to, &dim)| back[dim] = to);
+        let dense = if self.stored().is_some() { self.to_dense()? } else { self.clone() };
+        dense.permute(&order)?.to_contiguous()?.permute(&back)?.with_fill(self.fill)
+    }
+
+    /// A tensor over levels that hold its invariants.
+    pub(crate) fn of_stored(stored: Stored) -> Tensor {
+        Tensor {
+            dtype: stored.dtype,
+            shape: List::from_slice(&stored.shape),
+            fill: Some(stored.fill),
+            storage: Storage::Levels(Arc::new(stored)),
+        }
+    }
+}
+
+fn check_rank(format: &Format, shape: &[usize]) -> Result<(), TensorError> {
+    if format.rank() == shape.len() {
+        return Ok(());
+    }
+    let reason = format!("{format} has rank {}, and shape {shape:?} has {}", format.rank(), shape.len());
+    Err(TensorError::Format { reason })
+}
+
+fn built(loose: Loose<'_>, format: &Format) -> Result<Tensor, TensorError> {
+    let is_strided = format.is_strided();
+    let leaf = if is_strided { LeafKind::Values } else { format.leaf() };
+    // Strides say where the elements of dense levels are; what is stored by levels is something else.
+    if is_strided {
+        let coordinates = Format::coo(format.rank()).with_leaf(leaf)?;
+        return Tensor::of_stored(assemble(loose, &coordinates)?).in_order(format);
+    }
+    Ok(Tensor::of_stored(assemble(loose, format)?))
+}
+
+/// The zero of a type: `false` for bool.
+fn zero(dtype: DType) -> Scalar {
+    Scalar::from_bits(dtype, 0)
+}
+
+/// Whether tensors of one dtype and shape, at least one of them stored by levels, have the same elements bit for bit,
+/// except that any NaN equals any NaN. Compares what differs from the fill if both have the same.
+pub(crate) fn stored_eq(a: &Tensor, b: &Tensor) -> bool {
+    let entries = |tensor: &Tensor| -> Option<(Vec<Vec<i64>>, Tensor)> {
+        let (coordinates, values) = tensor.clone().to_entries().ok()?;
+        let columns = coordinates.iter().map(Tensor::to_vec::<i64>).collect::<Result<_, _>>().ok()?;
+        Some((columns, values))
+    };
+    let fill = |tensor: &Tensor| tensor.stored().map(|stored| stored.fill());
+    let same_fill = |(x, y): (Scalar, Scalar)| x == y || crate::read::same_number(x, y);
+    let fills = match (fill(a), fill(b)) {
+        (Some(x), Some(y)) => Some((x, y)),
+        (Some(x), None) | (None, Some(x)) => Some((x, x)),
+        (None, None) => None,
+    };
+    if let Some(pair) = fills
+        && same_fill(pair)
+    {
+        let with = |tensor: &Tensor| {
+            if tensor.stored().is_some() {
+                Ok(tensor.clone())
+            } else {
+                tensor.clone().with_fill(Some(pair.0))
+            }
+        };
+        let (Ok(a), Ok(b)) = (with(a), with(b)) else { return false };
+        return match (entries(&a), entries(&b)) {
+            (Some((x, left)), Some((y, right))) => x == y && left.bit_eq(&right),
+            _ => false,
+        };
+    }
+    match (a.to_dense(), b.to_dense()) {
+        (Ok(a), Ok(b)) => a.bit_eq(&b),
+        _ => false,
+    }
+}
+
+impl Tensor {
+    /// The tensor over other levels, whose fill becomes the one given.
+    pub(crate) fn with_stored(&self, stored: Stored, fill: Option<Scalar>) -> Result<Tensor, TensorError> {
+        Tensor::of_stored(stored).with_fill(fill)
+    }
+}
