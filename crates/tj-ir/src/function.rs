@@ -372,6 +372,6 @@ mod tests {
                 found += 1;
             }
         }
-        assert_eq!(found, 83);
+        assert_eq!(found, 98);
     }
 }
