@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use tensorjit::{
     CacheReport, DefaultScheduler, InterpretPlan, LazyTensor, Scheduler, Tensor, Unfused, at, cache_report,
-    clear_cache, compute, compute_with, defer, set_cache_bytes,
+    clear_cache, compute, compute_with, defer, set_cache_bytes, set_kept_bytes,
 };
 use tj_plan::{Grouping, Plan, Sizes};
 
@@ -37,6 +37,7 @@ fn a_program_is_compiled_once() {
     schedulers();
     a_sweep_of_batches();
     budget();
+    kept();
     failures_leave_nothing();
     threads();
 }
@@ -171,6 +172,25 @@ fn budget() {
     assert_eq!(cache_report().bytes, 0);
     assert_eq!(compute(chain(1)).unwrap().to_vec::<f64>().unwrap(), [1.5; 3]);
     set_cache_bytes(256 << 20);
+}
+
+/// Results of 1 MiB, which their programs keep.
+fn kept() {
+    clear_cache();
+    let before = cache_report().kept_bytes;
+    set_kept_bytes(before + (4 << 20));
+    let x = full(&[1 << 17], 1.0);
+    let large = |length: usize| (0..length).fold(defer(&x), |x, _| x * 1.5);
+    for length in 1..12 {
+        compute(large(length)).unwrap();
+        let kept = cache_report().kept_bytes - before;
+        assert!((1 << 20..=5 << 20).contains(&kept), "{kept}");
+    }
+    let counted = counted(|| drop(compute(large(1)).unwrap()));
+    assert_eq!(counted, (0, 1), "the code stays");
+    clear_cache();
+    assert_eq!(cache_report().kept_bytes, before);
+    set_kept_bytes(1 << 30);
 }
 
 /// Decides nothing, loudly.

@@ -51,7 +51,7 @@ pub use tj_runtime::{
     DefaultScheduler, Error, Explanation, InterpretKernel, InterpretPlan, MaxBytes, Observer, On, OutputView,
     RunReport, Scheduler, Stage, Unfused, cache_entries, cache_report, clear_cache, compute, compute_as,
     compute_reported, compute_timed, compute_with, doctor, explain, explain_with, fuse, fuse_with,
-    get_scheduler, set_cache_bytes, set_scheduler, with_scheduler,
+    get_scheduler, set_cache_bytes, set_kept_bytes, set_scheduler, with_scheduler,
 };
 pub use tj_tensor::{
     Buffer, Complex, DType, Element, FloatInfo, IntInfo, Scalar, SliceSpec, Tensor, TensorError,

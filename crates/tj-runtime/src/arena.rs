@@ -3,7 +3,11 @@
 //! Fresh pages cost more than filling them does, so that a program which is called again and again should touch
 //! none. Arenas are kept one for each call that runs at the same time. Of outputs the pool keeps a share; once the
 //! user has dropped the tensor, the pool is the only owner and the memory serves the next call.
+//!
+//! What all pools keep together is counted ([`kept_bytes`]), outputs that a user still holds included, so that the cache of
+//! programs can empty the pools of those that have not run for long.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use tj_tensor::{Buffer, DType, Tensor, TensorError};
@@ -17,12 +21,35 @@ const OUTPUTS: usize = 8;
 /// Outputs smaller than this are allocated anew: the allocator has such blocks at hand.
 const SMALL: usize = 64 << 10;
 
+/// What all pools keep.
+static KEPT: AtomicU64 = AtomicU64::new(0);
+
+/// The bytes that all pools of the process keep.
+pub(crate) fn kept_bytes() -> u64 {
+    KEPT.load(Ordering::Relaxed)
+}
+
+fn count_in(bytes: usize) {
+    KEPT.fetch_add(bytes as u64, Ordering::Relaxed);
+}
+
+fn count_out(bytes: usize) {
+    KEPT.fetch_sub(bytes as u64, Ordering::Relaxed);
+}
+
+fn bytes_of(output: &Tensor) -> usize {
+    output.as_bytes().map_or(0, <[u8]>::len)
+}
+
 /// Memory for the calls of one program.
 #[derive(Debug, Default)]
 pub(crate) struct Pools {
     arenas: Mutex<Vec<Buffer>>,
     outputs: Mutex<Vec<Tensor>>,
 }
+
+/// What a pool has kept, to be freed where no lock is held.
+pub(crate) type Emptied = (Vec<Buffer>, Vec<Tensor>);
 
 impl Pools {
     /// An arena of at least `bytes`, and whether it had to be allocated.
@@ -32,10 +59,14 @@ impl Pools {
         }
         let mut arenas = self.arenas.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(at) = arenas.iter().position(|arena| arena.len() >= bytes) {
-            return Ok((arenas.swap_remove(at), false));
+            let arena = arenas.swap_remove(at);
+            count_out(arena.len());
+            return Ok((arena, false));
         }
         // A smaller one would only lie beside the larger one from now on.
-        arenas.pop();
+        if let Some(smaller) = arenas.pop() {
+            count_out(smaller.len());
+        }
         drop(arenas);
         Ok((Buffer::zeroed(bytes)?, true))
     }
@@ -47,6 +78,7 @@ impl Pools {
         }
         let mut arenas = self.arenas.lock().unwrap_or_else(PoisonError::into_inner);
         if arenas.len() < ARENAS {
+            count_in(arena.len());
             arenas.push(arena);
         }
     }
@@ -57,10 +89,16 @@ impl Pools {
             let mut outputs = self.outputs.lock().unwrap_or_else(PoisonError::into_inner);
             for at in 0..outputs.len() {
                 let tensor = outputs.swap_remove(at);
+                let kept = bytes_of(&tensor);
                 match tensor.try_into_buffer() {
-                    Ok(buffer) if buffer.len() == bytes => return Ok((buffer, false)),
-                    // Another size: it will not be needed soon.
-                    Ok(_) => return Ok((Buffer::zeroed(bytes)?, true)),
+                    Ok(buffer) => {
+                        count_out(kept);
+                        if buffer.len() == bytes {
+                            return Ok((buffer, false));
+                        }
+                        // Another size: it will not be needed soon.
+                        return Ok((Buffer::zeroed(bytes)?, true));
+                    }
                     Err(shared) => {
                         outputs.push(shared);
                         let last = outputs.len() - 1;
@@ -75,7 +113,22 @@ impl Pools {
     /// Gives up the share of a tensor, if there is one, so that it belongs to its owner alone.
     pub fn forget(&self, tensor: &Tensor) {
         let mut outputs = self.outputs.lock().unwrap_or_else(PoisonError::into_inner);
-        outputs.retain(|output| !output.shares_storage_with(tensor));
+        outputs.retain(|output| {
+            let other = !output.shares_storage_with(tensor);
+            if !other {
+                count_out(bytes_of(output));
+            }
+            other
+        });
+    }
+
+    /// Gives up everything.
+    pub fn empty(&self) -> Emptied {
+        let arenas = std::mem::take(&mut *self.arenas.lock().unwrap_or_else(PoisonError::into_inner));
+        let outputs = std::mem::take(&mut *self.outputs.lock().unwrap_or_else(PoisonError::into_inner));
+        count_out(arenas.iter().map(Buffer::len).sum());
+        count_out(outputs.iter().map(bytes_of).sum());
+        (arenas, outputs)
     }
 
     /// Keeps a share of an output for later calls.
@@ -85,8 +138,15 @@ impl Pools {
         }
         let mut outputs = self.outputs.lock().unwrap_or_else(PoisonError::into_inner);
         if outputs.len() >= OUTPUTS {
-            outputs.remove(0);
+            count_out(bytes_of(&outputs.remove(0)));
         }
+        count_in(bytes_of(output));
         outputs.push(output.clone());
+    }
+}
+
+impl Drop for Pools {
+    fn drop(&mut self) {
+        self.empty();
     }
 }

@@ -6,8 +6,8 @@
 //! happens outside of it. Who finds that another thread is compiling the same program waits for it, but not for ever:
 //! that thread may itself wait for this one, where a scheduler runs tasks of others, so that after a while both compile.
 //!
-//! **Invariants.** An entry holds no argument of a user, only memory of results for its next calls, which the budget does
-//! not count. What fails to compile leaves no entry. The sum of the sizes of
+//! **Invariants.** An entry holds no argument of a user, only memory of results for its next calls. That is not part of
+//! the budget; beyond [`set_kept_bytes`] the programs that were used least recently give theirs back. What fails to compile leaves no entry. The sum of the sizes of
 //! entries stays within the budget, but for the one used last; sizes are estimates of code and tables.
 
 use std::fmt;
@@ -19,11 +19,18 @@ use std::time::Duration;
 use lru::LruCache;
 use rustc_hash::FxBuildHasher;
 
+use crate::arena::{Emptied, kept_bytes};
 use crate::error::Error;
 use crate::executable::Executable;
 
 /// What programs may take together, unless [`set_cache_bytes`] says otherwise.
 const BUDGET: u64 = 256 << 20;
+
+/// What programs may keep for their next calls, all together, unless [`set_kept_bytes`] says otherwise.
+static KEPT: AtomicU64 = AtomicU64::new(1 << 30);
+
+/// With how many programs a new one is compared, to say why it was compiled.
+const COMPARED: usize = 256;
 
 /// How long to wait for another thread that compiles the same program. Cranelift needs some milliseconds.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -104,6 +111,9 @@ pub struct CacheReport {
     pub bytes: u64,
     /// What they may take.
     pub max_bytes: u64,
+    /// What is kept for next calls: temporaries, and results that are not used any more or will not be one day. Compiled
+    /// graphs are counted, too.
+    pub kept_bytes: u64,
 }
 
 struct Entry {
@@ -169,7 +179,7 @@ fn table() -> MutexGuard<'static, Table> {
 /// ```
 pub fn cache_report() -> CacheReport {
     let table = table();
-    CacheReport { entries: table.entries.len(), ..table.report }
+    CacheReport { entries: table.entries.len(), kept_bytes: kept_bytes(), ..table.report }
 }
 
 /// The programs in the cache, the one used last first.
@@ -193,7 +203,7 @@ pub fn cache_report() -> CacheReport {
 pub fn cache_entries() -> Vec<CacheEntry> {
     let held: Vec<(Arc<Cached>, u64)> = {
         let table = table();
-        let ready = table.entries.iter().filter_map(|(_, slot)| match slot {
+        let ready = table.entries.iter().take(COMPARED).filter_map(|(_, slot)| match slot {
             Slot::Ready(cached, bytes) => Some((cached.clone(), *bytes)),
             Slot::Compiling(_) => None,
         });
@@ -227,7 +237,7 @@ pub(crate) fn peek(key: &[u64]) -> Option<Arc<Cached>> {
 /// Where this key differs from that of the program that is most like it: all differences are in this part of it.
 pub(crate) fn nearest_difference(key: &[u64]) -> Option<Range<usize>> {
     let table = table();
-    let ready = table.entries.iter().filter(|(_, slot)| matches!(slot, Slot::Ready(..)));
+    let ready = table.entries.iter().take(COMPARED).filter(|(_, slot)| matches!(slot, Slot::Ready(..)));
     let windows = ready.map(|(other, _)| {
         let ahead = key.iter().zip(other).take_while(|(a, b)| a == b).count();
         let shorter = key.len().min(other.len());
@@ -248,6 +258,29 @@ pub fn set_cache_bytes(max_bytes: u64) {
         table.shrink(0, &mut dropped);
     }
     drop(dropped);
+}
+
+/// Sets how many bytes all programs may keep for their next calls, before those of the cache that were used least recently
+/// give theirs back. That happens when a program runs next; its own memory it keeps.
+///
+/// ```
+/// use tj_ir::defer;
+/// use tj_runtime::{cache_report, compute, set_kept_bytes};
+/// use tj_tensor::Tensor;
+///
+/// # if cfg!(not(any(feature = "cranelift", feature = "c"))) {
+/// #     return Ok(()); // this build has no back end
+/// # }
+/// set_kept_bytes(0);
+/// let a = Tensor::full([1 << 16], 1.0)?;
+/// drop(compute(defer(&a) + 1)?); // half a MiB, kept for the next call
+/// compute(defer(&a).sum(()))?; // given back
+/// assert!(cache_report().kept_bytes < 1 << 19);
+/// set_kept_bytes(1 << 30);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn set_kept_bytes(max_bytes: u64) {
+    KEPT.store(max_bytes, Ordering::Relaxed);
 }
 
 /// Forgets all compiled programs.
@@ -275,11 +308,32 @@ impl Table {
     }
 }
 
+/// Empties pools, of the programs used least recently first, until the rest is not too much; but not the pool of `key`,
+/// which is to run now.
+fn give_back(key: &[u64]) {
+    let mut emptied: Vec<Emptied> = Vec::new();
+    {
+        let table = table();
+        for (_, slot) in table.entries.iter().rev().filter(|(other, _)| ***other != *key) {
+            if kept_bytes() <= KEPT.load(Ordering::Relaxed) {
+                break;
+            }
+            if let Slot::Ready(cached, _) = slot {
+                emptied.push(cached.executable.pools.empty());
+            }
+        }
+    }
+    drop(emptied);
+}
+
 /// The program of this key; `compile` makes it if it is not there.
 pub(crate) fn find(
     key: &[u64],
     compile: impl FnOnce() -> Result<Cached, Error>,
 ) -> Result<Arc<Cached>, Error> {
+    if kept_bytes() > KEPT.load(Ordering::Relaxed) {
+        give_back(key);
+    }
     let entry = {
         let mut guard = table();
         let table = &mut *guard;

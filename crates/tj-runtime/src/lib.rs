@@ -48,7 +48,9 @@ mod stages;
 pub mod toolchain;
 mod view;
 
-pub use cache::{CacheEntry, CacheReport, cache_entries, cache_report, clear_cache, set_cache_bytes};
+pub use cache::{
+    CacheEntry, CacheReport, cache_entries, cache_report, clear_cache, set_cache_bytes, set_kept_bytes,
+};
 pub use compute::{compute, compute_as, compute_reported, compute_timed, compute_with, fuse, fuse_with};
 pub use doctor::doctor;
 pub use error::Error;
