@@ -35,14 +35,14 @@ pub use argument::{Argument, OptionalArgument};
 pub use array::{
     add_at, all, any, arange, arange_in, argmax, argmin, argsort, argwhere, average, broadcast_arrays,
     broadcast_to, cast, clip, compress, concat, count_nonzero, cross, cumulative_max, cumulative_min,
-    cumulative_prod, cumulative_sum, diag, diagonal, diff, diff_with, einop, einsum, expand_dims, eye,
-    flatten, flip, full, full_like, index, inner, kron, linspace, log_softmax, logsumexp, masked, matmul,
-    matrix_transpose, max, mean, median, meshgrid, min, moveaxis, nanmax, nanmean, nanmin, nanprod, nanstd,
-    nansum, nanvar, nonzero, ones, ones_like, outer, pad, permute_dims, positive, prod, prod_in, ptp,
-    quantile, reduce, repeat, reshape, roll, scatter, scatter_add, scatter_along_axis, searchsorted,
-    searchsorted_by, set, slice_axis, sliding_window_view, softmax, sort, squeeze, stack, std, sum, sum_in,
-    swapaxes, take, take_along_axis, tensordot, tile, trace, trace_in, transpose, tril, triu, unique_all,
-    unique_counts, unique_inverse, unique_values, unstack, var, vecdot, zeros, zeros_like,
+    cumulative_prod, cumulative_sum, diag, diagonal, diff, diff_with, einop, einsum, empty, empty_like,
+    expand_dims, eye, flatten, flip, full, full_like, index, inner, kron, linspace, log_softmax, logsumexp,
+    masked, matmul, matrix_transpose, max, mean, median, meshgrid, min, moveaxis, nanmax, nanmean, nanmin,
+    nanprod, nanstd, nansum, nanvar, nonzero, ones, ones_like, outer, pad, permute_dims, positive, prod,
+    prod_in, ptp, quantile, reduce, repeat, reshape, roll, scatter, scatter_add, scatter_along_axis,
+    searchsorted, searchsorted_by, set, slice_axis, sliding_window_view, softmax, sort, squeeze, stack, std,
+    sum, sum_in, swapaxes, take, take_along_axis, tensordot, tile, trace, trace_in, transpose, tril, triu,
+    unique_all, unique_counts, unique_inverse, unique_values, unstack, var, vecdot, zeros, zeros_like,
 };
 pub use complex::{angle, complex, conj, imag, real};
 pub use numpy::{

@@ -84,7 +84,7 @@ pub use close::Close;
 pub(crate) use complex::PartsOp;
 pub use complex::complex;
 pub use convolve::{Mode, convolve, correlate};
-pub use create::{eye, full, ones, zeros};
+pub use create::{empty, eye, full, ones, zeros};
 pub use defer::{Defer, defer};
 pub use define::ScalarOp;
 pub use einop::einop;

@@ -50,11 +50,8 @@ pub fn sections() -> Vec<Section> {
                     (|| e::arange_in(1, 2.5, 0.5, DType::F32), &[1.0, 1.5, 2.0]),
                 ),
                 there("asarray", "Tensor::from_shape_vec", (|| Ok(v()), &[3.0, 1.0, 2.0])),
-                missing(
-                    "empty",
-                    "memory that was never written cannot be seen; `zeros` fuses into what reads it",
-                ),
-                missing("empty_like", "as `empty`"),
+                noted("empty", "empty(shape, dtype)", "holds zeros", (|| e::empty([2_i64], F), &[0.0, 0.0])),
+                noted("empty_like", "x.empty_like()", "holds zeros", (|| e::empty_like(v()), &[0.0; 3])),
                 there(
                     "eye",
                     "eye(rows, columns, offset, dtype)",

@@ -174,6 +174,8 @@ twins! {
     positive(x) => Tensor = x.positive();
     /// [`LazyTensor::clip`] on data.
     clip(x; low: impl OptionalArgument, high: impl OptionalArgument) => Tensor = x.clip(low.optional(), high.optional());
+    /// [`LazyTensor::empty_like`] on data.
+    empty_like(x) => Tensor = x.empty_like();
     /// [`LazyTensor::zeros_like`] on data.
     zeros_like(x) => Tensor = x.zeros_like();
     /// [`LazyTensor::ones_like`] on data.
@@ -197,6 +199,8 @@ twins! {
     cross(x, y; axis: i64) => Tensor = tj_ir::cross(&x, &y, axis);
     /// [`tj_ir::full`] on data.
     full(; shape: impl Into<NewShape>, value: impl Into<Scalar>) => Tensor = tj_ir::full(shape, value);
+    /// [`tj_ir::empty`] on data.
+    empty(; shape: impl Into<NewShape>, dtype: DType) => Tensor = tj_ir::empty(shape, dtype);
     /// [`tj_ir::zeros`] on data.
     zeros(; shape: impl Into<NewShape>, dtype: DType) => Tensor = tj_ir::zeros(shape, dtype);
     /// [`tj_ir::ones`] on data.

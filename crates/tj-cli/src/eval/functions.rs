@@ -81,7 +81,7 @@ fn one(function: &str, bound: &Bound<'_>) -> Result<LazyTensor, Diagnostic> {
         return Ok(made);
     }
     match function {
-        "arange" | "linspace" | "logspace" | "geomspace" | "zeros" | "ones" | "full" | "eye" => {
+        "arange" | "linspace" | "logspace" | "geomspace" | "empty" | "zeros" | "ones" | "full" | "eye" => {
             return create::created(function, bound);
         }
         "concat" => {
@@ -144,6 +144,7 @@ fn one(function: &str, bound: &Bound<'_>) -> Result<LazyTensor, Diagnostic> {
         "clip" => x.clip(optional(bound, "min")?, optional(bound, "max")?),
         "positive" => x.positive(),
         "cast" | "astype" => x.cast(bound.dtype("dtype")?),
+        "empty_like" => x.empty_like(),
         "zeros_like" => x.zeros_like(),
         "ones_like" => x.ones_like(),
         "full_like" => x.full_like(scalar(bound)?),

@@ -55,6 +55,22 @@ pub fn zeros(shape: impl Into<NewShape>, dtype: DType) -> LazyTensor {
     filled("zeros", &shape.into(), Scalar::zero(dtype), Location::caller())
 }
 
+/// What NumPy leaves undefined and this library does not: zeros, which fuse into whatever reads them, so that memory that was
+/// never written is never seen.
+///
+/// ```
+/// use tj_ir::empty;
+/// use tj_tensor::DType;
+/// assert_eq!(empty([2, 3], DType::F32).rank(), 2);
+/// ```
+///
+/// # Errors
+/// As [`full`].
+#[track_caller]
+pub fn empty(shape: impl Into<NewShape>, dtype: DType) -> LazyTensor {
+    filled("empty", &shape.into(), Scalar::zero(dtype), Location::caller())
+}
+
 /// Ones.
 ///
 /// # Errors
@@ -69,6 +85,12 @@ impl LazyTensor {
     #[track_caller]
     pub fn zeros_like(&self) -> LazyTensor {
         self.attempt(|location| Ok(spread("zeros", &self.0.shape, Scalar::zero(self.dtype()), location)))
+    }
+
+    /// As [`empty`], of the shape and dtype of this tensor.
+    #[track_caller]
+    pub fn empty_like(&self) -> LazyTensor {
+        self.attempt(|location| Ok(spread("empty", &self.0.shape, Scalar::zero(self.dtype()), location)))
     }
 
     /// Ones of the shape and dtype of this tensor.

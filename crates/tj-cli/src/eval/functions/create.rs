@@ -1,7 +1,8 @@
 //! Functions that make tensors of sizes and numbers.
 
 use tensorjit::{
-    DType, End, LazyTensor, Number, arange, arange_in, eye, full, geomspace, linspace, logspace, ones, zeros,
+    DType, End, LazyTensor, Number, arange, arange_in, empty, eye, full, geomspace, linspace, logspace, ones,
+    zeros,
 };
 
 use super::scalar;
@@ -35,6 +36,7 @@ pub(super) fn created(function: &str, bound: &Bound<'_>) -> Result<LazyTensor, D
             let (start, stop) = ends(bound)?;
             geomspace(start, stop, bound.size("num")?, dtype()?)
         }
+        "empty" => empty(bound.sizes("shape")?, dtype()?),
         "zeros" => zeros(bound.sizes("shape")?, dtype()?),
         "ones" => ones(bound.sizes("shape")?, dtype()?),
         "full" => full(bound.sizes("shape")?, scalar(bound)?),
