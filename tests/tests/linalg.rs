@@ -86,6 +86,7 @@ fn inverses_and_determinants() {
             distance(&square.matmul(&solve(&square, &vector).expand_dims(-1)), &vector.expand_dims(-1)),
             distance(&(&sign * logarithm.exp() / det(&square)), &identity(1)),
             distance(&pinv(&square, None), &inverse),
+            distance(&matrix_power(&square, 0), &identity(3)),
             distance(&matrix_power(&square, -2).matmul(&matrix_power(&square, 3)), &square)
                 / matrix_norm(&square, MatrixNorm::Two).max(()),
         ],

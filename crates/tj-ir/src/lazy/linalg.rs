@@ -14,7 +14,8 @@ use tj_tensor::DType;
 use super::call::{Made, Place, as_shape, call, call_one, or_failed, reorder};
 use super::complex::conj;
 use super::contract::try_matmul;
-use super::elementwise::{broadcast, map, require_equal};
+use super::create::eye;
+use super::elementwise::{attach, broadcast, map, require_equal};
 use super::gather::spread;
 use super::movement::insert_axes;
 use super::reduce::reduce;
@@ -204,7 +205,8 @@ pub fn pinv(a: &LazyTensor, tolerance: impl Into<Option<f64>>) -> LazyTensor {
     }))
 }
 
-/// The product of as many equal square matrices; of inverses for a negative power.
+/// The product of as many equal square matrices; of inverses for a negative power; the identity for 0, whatever the
+/// matrices hold.
 #[track_caller]
 pub fn matrix_power(a: &LazyTensor, power: i64) -> LazyTensor {
     or_failed(try_power(a, power, Location::caller()))
@@ -364,7 +366,16 @@ fn try_power(a: &LazyTensor, power: i64, location: Place) -> Made {
             square = try_matmul(&square, &square, location)?;
         }
     }
-    product.ok_or_else(|| {
-        IrError::new(Cause::Argument { op, problem: "power 0 is not there yet".to_string() }, location)
-    })
+    Ok(product.unwrap_or_else(|| {
+        // The sizes are equal by the guards, which the first operator carries.
+        let mut zeros = square.zeros_like();
+        attach(&mut zeros, guards);
+        let identity = eye(
+            square.shape()[square.rank() - 2].clone(),
+            square.shape()[square.rank() - 1].clone(),
+            0,
+            square.dtype(),
+        );
+        map(Op::Add, [zeros.into(), identity.into()], location)
+    }))
 }
