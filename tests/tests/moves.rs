@@ -76,6 +76,12 @@ fn reshaped_transposes_of_reshaped_transposes() {
     assert_eq!(everywhere(&[y], &[("x", &values)])[0].to_vec::<f32>().unwrap(), expected);
 }
 
+/// A flip of a reshape, where only a guard says that another axis has one element.
+#[test]
+fn seeds_that_failed() {
+    moves(7295316752271535125);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(48) })]
 

@@ -121,8 +121,16 @@ impl Ctx<'_> {
     fn address(&mut self, at: &[Dim], shape: &[Dim]) -> Value {
         let mut direct = at.to_vec();
         let mut clamped: Vec<(Value, Dim)> = Vec::new();
+        let opaque: Vec<usize> = (0..at.len()).filter(|&d| has_opaque_index(&at[d])).collect();
+        // The place as a whole may resist where the axes do not: a guard that says of an axis that it has one element is
+        // no part of the proof. Then the ends of an index are all that is left, and have to fit by themselves.
+        let is_proved = opaque.is_empty() || self.is_inside(&linear(at, shape), &shape.iter().product());
         for (d, stride) in strides(shape).into_iter().enumerate() {
-            if !has_opaque_index(&at[d]) || self.is_inside(&at[d], &shape[d]) {
+            let stays = |ctx: &Self| match is_proved {
+                true => ctx.is_inside(&at[d], &shape[d]),
+                false => ctx.ends_are_inside(&at[d], &shape[d]),
+            };
+            if !opaque.contains(&d) || stays(self) {
                 continue;
             }
             direct[d] = Dim::ZERO;
@@ -146,6 +154,13 @@ impl Ctx<'_> {
         let plain = |at: &Dim| at.as_symbol().is_some_and(|symbol| symbol.as_index().is_some());
         let shape = self.plan.shape_of(source);
         at.iter().zip(shape).all(|(at, extent)| plain(at) || self.is_inside(at, extent))
+    }
+
+    /// Whether the least and the greatest value that an index can be seen to have are inside.
+    fn ends_are_inside(&self, at: &Dim, extent: &Dim) -> bool {
+        at.bounds_in(&self.ranges).is_some_and(|(low, high)| {
+            low.known_ge_zero() == Some(true) && high.known_lt(extent) == Some(true)
+        })
     }
 
     fn is_inside(&self, at: &Dim, extent: &Dim) -> bool {

@@ -336,6 +336,9 @@ impl Ctx<'_> {
     fn binary(&mut self, op: BinOp, a: Value, b: Value) -> Known {
         let (x, y) = (self.known[a.index()].clone(), self.known[b.index()].clone());
         if let (Some(x), Some(y)) = (&x.exact, &y.exact) {
+            if let (BinOp::Max | BinOp::Min, Some(known)) = (op, self.narrower(op, x, y)) {
+                return known;
+            }
             let dim = match op {
                 BinOp::Add => Some(&**x + &**y),
                 BinOp::Sub => Some(&**x - &**y),
@@ -383,6 +386,20 @@ impl Ctx<'_> {
             | BinOp::Sar
             | BinOp::Shr => Known::default(),
         }
+    }
+
+    /// A clamp that a proof shows to change nothing, but whose ends say more than those of what it clamps: then the ends
+    /// are what is known, since guards are made of ends.
+    fn narrower(&mut self, op: BinOp, x: &Dim, y: &Dim) -> Option<Known> {
+        let clamp = if op == BinOp::Max { x.max(y) } else { x.min(y) };
+        let simple = clamp.simplify_in(&self.ranges);
+        if simple == clamp {
+            return None;
+        }
+        let ((low, high), (wide_low, wide_high)) =
+            (clamp.bounds_in(&self.ranges)?, simple.bounds_in(&self.ranges)?);
+        let is_wider = wide_low.known_lt(&low) == Some(true) || high.known_lt(&wide_high) == Some(true);
+        is_wider.then(|| self.between(Some(Rc::new(low)), Some(Rc::new(high))))
     }
 
     fn numbers(&mut self, low: i64, high: i64) -> Known {
