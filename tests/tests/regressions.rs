@@ -1,7 +1,9 @@
 //! What random programs have found, each made small once.
 #![expect(clippy::unwrap_used, reason = "a test stops where something is not as it should be")]
 
-use tensorjit::{At, CompiledGraph, DType, Dim, Error, LazyTensor, Scheduler, Tensor, input};
+use tensorjit::{
+    At, CompiledGraph, DType, Dim, Error, LazyTensor, Scheduler, Tensor, compute, defer, input, interp,
+};
 use tj_plan::{GroupDecision, Grouping, Plan, Sizes};
 use tj_tests::engines::{Call, all_outcomes, scheduled};
 use tj_tests::everywhere;
@@ -175,5 +177,24 @@ fn the_sign_of_nan_is_not_seen() {
     for (position, out) in everywhere(&y, &[("x", &x0)]).iter().enumerate() {
         let want = if position % 2 == 0 { 2.0 } else { 0.0 };
         assert_eq!(out.to_vec::<f64>().unwrap(), [want; 40]);
+    }
+}
+
+/// Between points with infinities, what the left point cannot tell the right one may, and two equal ones do.
+#[test]
+fn lines_to_infinity() {
+    let inf = f64::INFINITY;
+    let cases = [
+        ([0.0, 1.0], [inf, 0.0], inf),
+        ([0.0, 1.0], [0.0, -inf], -inf),
+        ([0.0, 1.0], [inf, inf], inf),
+        ([-inf, 1.0], [3.0, 4.0], 4.0),
+        ([0.0, 1.0], [inf, -inf], f64::NAN),
+    ];
+    for (xp, fp, want) in cases {
+        let [x, xp, fp] = [vec![0.5, f64::NAN], xp.into(), fp.into()].map(|v| defer(Tensor::from(v)));
+        let found = compute(interp(&x, &xp, &fp)).unwrap().to_vec::<f64>().unwrap();
+        assert!(found[0] == want || found[0].is_nan() && want.is_nan(), "{found:?} is not {want}");
+        assert!(found[1].is_nan(), "{found:?}");
     }
 }
