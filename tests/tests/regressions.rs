@@ -2,7 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "a test stops where something is not as it should be")]
 
 use tensorjit::{
-    At, CompiledGraph, DType, Dim, Error, LazyTensor, Scheduler, Tensor, compute, defer, input, interp,
+    At, CompiledGraph, DType, Dim, Error, LazyTensor, Scheduler, Tensor, arange, compute, defer, input,
+    interp,
 };
 use tj_plan::{GroupDecision, Grouping, Plan, Sizes};
 use tj_tests::engines::{Call, all_outcomes, scheduled};
@@ -196,5 +197,14 @@ fn lines_to_infinity() {
         let found = compute(interp(&x, &xp, &fp)).unwrap().to_vec::<f64>().unwrap();
         assert!(found[0] == want || found[0].is_nan() && want.is_nan(), "{found:?} is not {want}");
         assert!(found[1].is_nan(), "{found:?}");
+    }
+}
+
+/// A step that is far greater than the distance still leaves the first number.
+#[test]
+fn a_step_beyond_all_distances() {
+    for (stop, step) in [(1e-200, 1e200), (1.0, f64::INFINITY), (-1.0, f64::NEG_INFINITY)] {
+        assert_eq!(compute(arange(0.0, stop, step)).unwrap().to_vec::<f64>().unwrap(), [0.0]);
+        assert!(compute(arange(0.0, stop, -step)).unwrap().is_empty());
     }
 }
