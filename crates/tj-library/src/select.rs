@@ -206,7 +206,8 @@ fn count(mask: &[u8]) -> usize {
 
 /// Bytes of what one position of the leading axes holds.
 fn slice_bytes(x: &Tensor, lead: usize) -> usize {
-    x.shape()[lead..].iter().product::<usize>() * x.dtype().size()
+    // Without elements the other sizes may be any.
+    x.shape()[lead..].iter().fold(x.dtype().size(), |bytes, &extent| bytes.saturating_mul(extent))
 }
 
 /// Copies the elements at which the mask is 1. `to` has room for these.
@@ -223,10 +224,10 @@ fn keep<T: Pod>(mask: &[u8], from: &[u8], to: &mut [u8]) {
 
 /// Coordinates along one axis of what is true, every `step` slots.
 fn coordinates(mask: &[u8], shape: &[usize], axis: usize, to: &mut [i64], step: usize) {
-    let inner: usize = shape[axis + 1..].iter().product();
-    if mask.is_empty() || inner == 0 {
+    if mask.is_empty() {
         return;
     }
+    let inner: usize = shape[axis + 1..].iter().product();
     let mut next = 0;
     for (block, bits) in mask.chunks_exact(inner).enumerate() {
         let coordinate = (block % shape[axis]) as i64;

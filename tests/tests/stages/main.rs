@@ -382,6 +382,19 @@ fn mistakes_are_taught() {
     assert!(error.contains("masked(..) = 2, masked(..) = 1"), "{error}");
 }
 
+/// Where there is nothing, other sizes may be so large that their product is none.
+#[test]
+fn nothing_of_great_sizes() {
+    let shape = [0, 1 << 40, 1 << 40];
+    let (x, flags) =
+        (defer(Tensor::zeros(DType::F64, shape).unwrap()), Tensor::zeros(DType::Bool, shape).unwrap());
+    let (none, counts) = (Tensor::zeros(DType::Bool, [0]).unwrap(), Tensor::zeros(DType::I64, [0]).unwrap());
+    let kept = compute((x.masked(&defer(&none)), x.repeat(&counts, 0))).unwrap();
+    assert_eq!((kept.0.shape(), kept.1.shape()), (&shape[..], &shape[..]));
+    let found = compute((defer(&flags).nonzero(), defer(&flags).argwhere())).unwrap();
+    assert_eq!((found.0[2].shape(), found.1.shape()), (&[0][..], &[0, 3][..]));
+}
+
 #[test]
 fn foolish_schedulers_change_nothing() {
     let _alone = alone();
