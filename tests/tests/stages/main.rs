@@ -8,8 +8,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tensorjit::{
     CompileOptions, CompiledGraph, Complex, DType, Error, Indexing, InterpretKernel, InterpretPlan,
-    LazyTensor, Order, Scheduler, Stage, Tensor, Unfused, arange, at, cache_report, clear_cache, complex,
-    compute, compute_reported, compute_with, concat, defer, eager, explain, input, meshgrid, size, where_,
+    LazyTensor, MaxBytes, Order, Scheduler, Stage, Tensor, Unfused, arange, at, cache_report, clear_cache,
+    complex, compute, compute_as, compute_reported, compute_with, concat, defer, eager, explain, input,
+    meshgrid, size, where_,
 };
 use tj_tests::chaos::engines;
 
@@ -380,6 +381,20 @@ fn mistakes_are_taught() {
     let (p, q) = (x.masked(&x.greater(0)), x.masked(&x.greater(1)));
     let error = compute(p.masked(&q.greater(0))).unwrap_err().to_string();
     assert!(error.contains("masked(..) = 2, masked(..) = 1"), "{error}");
+}
+
+#[test]
+fn selections_are_bounded() {
+    let options = CompileOptions { max_bytes: MaxBytes::Bytes(1 << 20), ..Default::default() };
+    let (x, flags) = (defer(ramp(2)), defer(Tensor::full([1 << 18], true).unwrap()));
+    let wrong =
+        [x.repeat(&Tensor::from(vec![1_i64 << 40, 1]), 0), flags.argwhere(), flags.nonzero().remove(0)];
+    for tensor in wrong {
+        let error = compute_as(vec![tensor], &options).unwrap_err();
+        assert!(matches!(error, Error::Budget { allowed: 0x10_0000, .. }), "{error}");
+    }
+    let (found, _) = compute_as(vec![x.repeat(&Tensor::from(vec![3_i64, 1]), 0)], &options).unwrap();
+    assert_eq!(found[0].to_vec::<f64>().unwrap(), [0.0, 0.0, 0.0, 1.0]);
 }
 
 /// Where there is nothing, other sizes may be so large that their product is none.
