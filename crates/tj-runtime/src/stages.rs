@@ -64,7 +64,13 @@ fn select(ready: &Ready, max: MaxBytes, known: &mut Known) -> Result<(), Error> 
     let value = |arg: &LazyTensor| arg.data().or_else(|| known.value(arg)).cloned();
     let args: Option<Vec<Tensor>> = ready.args.iter().map(value).collect();
     let args = args.ok_or_else(|| internal("stages", &"an argument has no value"))?;
-    let dense = |arg: Tensor| if arg.stored().is_some() { arg.to_dense() } else { arg.to_contiguous() };
+    let dense = |arg: Tensor| -> Result<Tensor, Error> {
+        if arg.stored().is_none() {
+            return Ok(arg.to_contiguous()?);
+        }
+        budget::check(max, arg.count()?.saturating_mul(arg.dtype().size()) as u64)?;
+        Ok(arg.to_dense()?)
+    };
     let args: Vec<Tensor> = args.into_iter().map(dense).collect::<Result<_, _>>()?;
     budget::check(max, tj_library::selected_bytes(ready.selection, &args))?;
     let results = tj_library::select(ready.selection, &args)

@@ -7,10 +7,10 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tensorjit::{
-    CompileOptions, CompiledGraph, Complex, DType, Error, Indexing, InterpretKernel, InterpretPlan,
-    LazyTensor, MaxBytes, Order, Scheduler, Stage, Tensor, Unfused, arange, at, cache_report, clear_cache,
-    complex, compute, compute_as, compute_reported, compute_with, concat, defer, eager, explain, input,
-    meshgrid, size, where_,
+    CompileOptions, CompiledGraph, Complex, DType, Duplicates, Error, Indexing, InterpretKernel,
+    InterpretPlan, LazyTensor, MaxBytes, Order, Scheduler, Stage, Tensor, Unfused, arange, at, cache_report,
+    clear_cache, complex, compute, compute_as, compute_reported, compute_with, concat, defer, eager, explain,
+    input, meshgrid, size, where_,
 };
 use tj_tests::chaos::engines;
 
@@ -387,8 +387,16 @@ fn mistakes_are_taught() {
 fn selections_are_bounded() {
     let options = CompileOptions { max_bytes: MaxBytes::Bytes(1 << 20), ..Default::default() };
     let (x, flags) = (defer(ramp(2)), defer(Tensor::full([1 << 18], true).unwrap()));
-    let wrong =
-        [x.repeat(&Tensor::from(vec![1_i64 << 40, 1]), 0), flags.argwhere(), flags.nonzero().remove(0)];
+    // One element, but a thousand million in all.
+    let at = [Tensor::from(vec![5_i64]), Tensor::from(vec![7_i64])];
+    let sparse = Tensor::coo([1 << 15, 1 << 15], &at, vec![true], Duplicates::Refuse).unwrap();
+    let sparse = defer(&sparse);
+    let wrong = [
+        x.repeat(&Tensor::from(vec![1_i64 << 40, 1]), 0),
+        flags.argwhere(),
+        flags.nonzero().remove(0),
+        sparse.argwhere(),
+    ];
     for tensor in wrong {
         let error = compute_as(vec![tensor], &options).unwrap_err();
         assert!(matches!(error, Error::Budget { allowed: 0x10_0000, .. }), "{error}");
