@@ -1,7 +1,10 @@
 //! What random programs have found, each made small once.
 #![expect(clippy::unwrap_used, reason = "a test stops where something is not as it should be")]
 
-use tensorjit::{At, CompiledGraph, DType, Dim, Error, LazyTensor, Scheduler, Tensor, input};
+use tensorjit::{
+    At, CompiledGraph, DType, Dim, Error, LazyTensor, Scheduler, Tensor, arange, compute, defer, input,
+    interp,
+};
 use tj_plan::{GroupDecision, Grouping, Plan, Sizes};
 use tj_tests::engines::{Call, all_outcomes, scheduled};
 use tj_tests::everywhere;
@@ -175,5 +178,33 @@ fn the_sign_of_nan_is_not_seen() {
     for (position, out) in everywhere(&y, &[("x", &x0)]).iter().enumerate() {
         let want = if position % 2 == 0 { 2.0 } else { 0.0 };
         assert_eq!(out.to_vec::<f64>().unwrap(), [want; 40]);
+    }
+}
+
+/// Between points with infinities, what the left point cannot tell the right one may, and two equal ones do.
+#[test]
+fn lines_to_infinity() {
+    let inf = f64::INFINITY;
+    let cases = [
+        ([0.0, 1.0], [inf, 0.0], inf),
+        ([0.0, 1.0], [0.0, -inf], -inf),
+        ([0.0, 1.0], [inf, inf], inf),
+        ([-inf, 1.0], [3.0, 4.0], 4.0),
+        ([0.0, 1.0], [inf, -inf], f64::NAN),
+    ];
+    for (xp, fp, want) in cases {
+        let [x, xp, fp] = [vec![0.5, f64::NAN], xp.into(), fp.into()].map(|v| defer(Tensor::from(v)));
+        let found = compute(interp(&x, &xp, &fp)).unwrap().to_vec::<f64>().unwrap();
+        assert!(found[0] == want || found[0].is_nan() && want.is_nan(), "{found:?} is not {want}");
+        assert!(found[1].is_nan(), "{found:?}");
+    }
+}
+
+/// A step that is far greater than the distance still leaves the first number.
+#[test]
+fn a_step_beyond_all_distances() {
+    for (stop, step) in [(1e-200, 1e200), (1.0, f64::INFINITY), (-1.0, f64::NEG_INFINITY)] {
+        assert_eq!(compute(arange(0.0, stop, step)).unwrap().to_vec::<f64>().unwrap(), [0.0]);
+        assert!(compute(arange(0.0, stop, -step)).unwrap().is_empty());
     }
 }

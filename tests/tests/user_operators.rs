@@ -3,8 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a test stops where something is not as it should be")]
 
 use tensorjit::{
-    CompileOptions, CompiledGraph, DType, Dim, LazyTensor, Scalar, ScalarOp, Tensor, compute, defer, explain,
-    input, where_,
+    CompileOptions, CompiledGraph, DType, Dim, LazyTensor, Op, Scalar, ScalarOp, Tensor, compute, defer,
+    explain, input, where_,
 };
 use tj_tests::engines::{Call, Named, engines, same_everywhere};
 
@@ -88,6 +88,23 @@ fn reductions_follow_what_is_declared() {
     let nothing = defer(Tensor::from(Vec::<f64>::new()));
     let error = compute(&nothing.reduce(&skew(), 0)).unwrap_err().to_string();
     assert!(error.contains("skew: it is undefined over axis 0 of size 0"), "{error}");
+}
+
+#[test]
+fn laws_that_cannot_be_are_refused() {
+    let x = defer(Tensor::from(vec![1.0, 2.0]));
+    let product = || ScalarOp::binary("product", |x, y| x * y);
+    let laws = [
+        (product().distributes_over(Op::Exp), "product: nothing distributes over exp"),
+        (product().annihilator(2, 0, 0), "product: there is no argument 2 that could decide"),
+    ];
+    for (wrong, text) in laws {
+        for error in
+            [wrong.apply([&x, &x]).check(), x.reduce(&wrong, 0).check(), wrong.check_algebra(DType::F64)]
+        {
+            assert!(error.unwrap_err().to_string().starts_with(text));
+        }
+    }
 }
 
 #[test]

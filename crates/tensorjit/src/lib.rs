@@ -54,7 +54,8 @@ pub use tj_runtime::{
     get_scheduler, set_cache_bytes, set_kept_bytes, set_scheduler, with_scheduler,
 };
 pub use tj_tensor::{
-    Buffer, Complex, DType, Element, FloatInfo, IntInfo, Scalar, SliceSpec, Tensor, TensorError,
+    Buffer, Complex, DType, Duplicates, Element, FloatInfo, Format, Indices, IntInfo, Leaf, Level, Scalar,
+    SliceSpec, Tensor, TensorError,
 };
 
 /// The table of scalar operators.

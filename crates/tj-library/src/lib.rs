@@ -27,7 +27,7 @@ use linalg::Task;
 use sort::{Direction, Side};
 
 pub use error::LibraryError;
-pub use select::select;
+pub use select::{select, selected_bytes};
 
 /// A row-major argument, whole.
 #[derive(Clone, Copy, Debug)]

@@ -50,6 +50,44 @@ pub fn select(selection: Selection, args: &[Tensor]) -> Result<Vec<Tensor>, Libr
     }
 }
 
+/// About as many bytes as a selection of row-major arguments takes, its results included. O(n).
+///
+/// ```
+/// use tj_ir::Selection;
+/// use tj_library::selected_bytes;
+/// use tj_tensor::Tensor;
+///
+/// let (x, counts) = (Tensor::from(vec![1.0, 2.0]), Tensor::from(vec![1_i64 << 40, 0]));
+/// assert_eq!(selected_bytes(Selection::Repeat, &[x, counts]), 8 << 40);
+/// ```
+pub fn selected_bytes(selection: Selection, args: &[Tensor]) -> u64 {
+    let trues = |mask: &Tensor| count(mask.as_bytes().unwrap_or_default());
+    let bytes = match (selection, args) {
+        (Selection::Nonzero | Selection::Argwhere, [mask]) => trues(mask).saturating_mul(8 * mask.rank()),
+        (Selection::Masked, [mask, x]) => {
+            trues(mask).saturating_mul(slice_bytes(x, mask.rank().min(x.rank())))
+        }
+        (Selection::Repeat, [x, counts]) => {
+            let counts = counts.as_slice::<i64>().unwrap_or_default();
+            let counts = counts.iter().map(|&count| usize::try_from(count).unwrap_or(0));
+            counts.fold(0, usize::saturating_add).saturating_mul(slice_bytes(x, x.rank().min(1)))
+        }
+        (Selection::Unique(_), [x]) => {
+            let each = if x.dtype().is_complex() { 64 } else { 48 };
+            x.count().unwrap_or(usize::MAX).saturating_mul(each)
+        }
+        (
+            Selection::Nonzero
+            | Selection::Argwhere
+            | Selection::Masked
+            | Selection::Repeat
+            | Selection::Unique(_),
+            _,
+        ) => 0,
+    };
+    bytes as u64
+}
+
 struct Selecting {
     selection: Selection,
 }
@@ -206,7 +244,8 @@ fn count(mask: &[u8]) -> usize {
 
 /// Bytes of what one position of the leading axes holds.
 fn slice_bytes(x: &Tensor, lead: usize) -> usize {
-    x.shape()[lead..].iter().product::<usize>() * x.dtype().size()
+    // Without elements the other sizes may be any.
+    x.shape()[lead..].iter().fold(x.dtype().size(), |bytes, &extent| bytes.saturating_mul(extent))
 }
 
 /// Copies the elements at which the mask is 1. `to` has room for these.
@@ -223,10 +262,10 @@ fn keep<T: Pod>(mask: &[u8], from: &[u8], to: &mut [u8]) {
 
 /// Coordinates along one axis of what is true, every `step` slots.
 fn coordinates(mask: &[u8], shape: &[usize], axis: usize, to: &mut [i64], step: usize) {
-    let inner: usize = shape[axis + 1..].iter().product();
-    if mask.is_empty() || inner == 0 {
+    if mask.is_empty() {
         return;
     }
+    let inner: usize = shape[axis + 1..].iter().product();
     let mut next = 0;
     for (block, bits) in mask.chunks_exact(inner).enumerate() {
         let coordinate = (block % shape[axis]) as i64;

@@ -212,7 +212,7 @@ fn run_lazies(
     match program(lazies, &Known::new()) {
         Ok((values, ran)) => Ok((values, SmallVec::from_iter([ran]))),
         Err(Error::Program(error)) if matches!(*error.cause, Cause::Counted { .. }) => {
-            stages::run(lazies, &mut program)
+            stages::run(lazies, options.max_bytes, &mut program)
         }
         Err(error) => Err(error),
     }

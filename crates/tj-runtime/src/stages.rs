@@ -11,20 +11,22 @@ use tj_ir::{Guard, Known, LazyTensor, Ready, Stage, shape_text};
 use tj_plan::Scheduler;
 use tj_tensor::Tensor;
 
+use crate::budget;
 use crate::compile::compile;
 use crate::compute::Ran;
 use crate::error::Error;
 use crate::explanation::Explanation;
 use crate::observe::{self, Clock};
-use crate::options::CompileOptions;
+use crate::options::{CompileOptions, MaxBytes};
 use crate::program::internal;
 
 /// What a program gives.
 type Computed = Result<(Vec<Tensor>, Ran), Error>;
 
-/// Computes `outputs`; `program` computes what needs no stages.
+/// Computes `outputs`; `program` computes what needs no stages. No selection takes more than `max`.
 pub(crate) fn run(
     outputs: &[LazyTensor],
+    max: MaxBytes,
     program: &mut dyn FnMut(&[LazyTensor], &Known) -> Computed,
 ) -> Result<(Vec<Tensor>, SmallVec<[Ran; 1]>), Error> {
     let mut known = Known::new();
@@ -38,7 +40,7 @@ pub(crate) fn run(
             }
         }
         for ready in &stage.selections {
-            select(ready, &mut known)?;
+            select(ready, max, &mut known)?;
         }
         known.forget_below(outputs);
     }
@@ -55,15 +57,22 @@ pub(crate) fn run(
 }
 
 /// Runs a selection whose arguments are there.
-fn select(ready: &Ready, known: &mut Known) -> Result<(), Error> {
+fn select(ready: &Ready, max: MaxBytes, known: &mut Known) -> Result<(), Error> {
     for guard in &ready.guards {
         check(guard, known)?;
     }
     let value = |arg: &LazyTensor| arg.data().or_else(|| known.value(arg)).cloned();
     let args: Option<Vec<Tensor>> = ready.args.iter().map(value).collect();
     let args = args.ok_or_else(|| internal("stages", &"an argument has no value"))?;
-    let dense = |arg: Tensor| if arg.stored().is_some() { arg.to_dense() } else { Ok(arg) };
+    let dense = |arg: Tensor| -> Result<Tensor, Error> {
+        if arg.stored().is_none() {
+            return Ok(arg.to_contiguous()?);
+        }
+        budget::check(max, arg.count()?.saturating_mul(arg.dtype().size()) as u64)?;
+        Ok(arg.to_dense()?)
+    };
     let args: Vec<Tensor> = args.into_iter().map(dense).collect::<Result<_, _>>()?;
+    budget::check(max, tj_library::selected_bytes(ready.selection, &args))?;
     let results = tj_library::select(ready.selection, &args)
         .map_err(|cause| Error::library(ready.selection.name(), &cause, ready.location))?;
     let count = results.first().and_then(|result| result.shape().first()).map(|&count| count as i64);

@@ -7,9 +7,10 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tensorjit::{
-    CompileOptions, CompiledGraph, Complex, DType, Error, Indexing, InterpretKernel, InterpretPlan,
-    LazyTensor, Order, Scheduler, Stage, Tensor, Unfused, arange, at, cache_report, clear_cache, complex,
-    compute, compute_reported, compute_with, concat, defer, eager, explain, input, meshgrid, size, where_,
+    CompileOptions, CompiledGraph, Complex, DType, Duplicates, Error, Indexing, InterpretKernel,
+    InterpretPlan, LazyTensor, MaxBytes, Order, Scheduler, Stage, Tensor, Unfused, arange, at, cache_report,
+    clear_cache, complex, compute, compute_as, compute_reported, compute_with, concat, defer, eager, explain,
+    input, meshgrid, size, where_,
 };
 use tj_tests::chaos::engines;
 
@@ -380,6 +381,41 @@ fn mistakes_are_taught() {
     let (p, q) = (x.masked(&x.greater(0)), x.masked(&x.greater(1)));
     let error = compute(p.masked(&q.greater(0))).unwrap_err().to_string();
     assert!(error.contains("masked(..) = 2, masked(..) = 1"), "{error}");
+}
+
+#[test]
+fn selections_are_bounded() {
+    let options = CompileOptions { max_bytes: MaxBytes::Bytes(1 << 20), ..Default::default() };
+    let (x, flags) = (defer(ramp(2)), defer(Tensor::full([1 << 18], true).unwrap()));
+    // One element, but a thousand million in all.
+    let at = [Tensor::from(vec![5_i64]), Tensor::from(vec![7_i64])];
+    let sparse = Tensor::coo([1 << 15, 1 << 15], &at, vec![true], Duplicates::Refuse).unwrap();
+    let sparse = defer(&sparse);
+    let wrong = [
+        x.repeat(&Tensor::from(vec![1_i64 << 40, 1]), 0),
+        flags.argwhere(),
+        flags.nonzero().remove(0),
+        sparse.argwhere(),
+    ];
+    for tensor in wrong {
+        let error = compute_as(vec![tensor], &options).unwrap_err();
+        assert!(matches!(error, Error::Budget { allowed: 0x10_0000, .. }), "{error}");
+    }
+    let (found, _) = compute_as(vec![x.repeat(&Tensor::from(vec![3_i64, 1]), 0)], &options).unwrap();
+    assert_eq!(found[0].to_vec::<f64>().unwrap(), [0.0, 0.0, 0.0, 1.0]);
+}
+
+/// Where there is nothing, other sizes may be so large that their product is none.
+#[test]
+fn nothing_of_great_sizes() {
+    let shape = [0, 1 << 40, 1 << 40];
+    let (x, flags) =
+        (defer(Tensor::zeros(DType::F64, shape).unwrap()), Tensor::zeros(DType::Bool, shape).unwrap());
+    let (none, counts) = (Tensor::zeros(DType::Bool, [0]).unwrap(), Tensor::zeros(DType::I64, [0]).unwrap());
+    let kept = compute((x.masked(&defer(&none)), x.repeat(&counts, 0))).unwrap();
+    assert_eq!((kept.0.shape(), kept.1.shape()), (&shape[..], &shape[..]));
+    let found = compute((defer(&flags).nonzero(), defer(&flags).argwhere())).unwrap();
+    assert_eq!((found.0[2].shape(), found.1.shape()), (&[0][..], &[0, 3][..]));
 }
 
 #[test]

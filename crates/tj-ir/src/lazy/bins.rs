@@ -224,7 +224,15 @@ fn interpolated(x: &LazyTensor, xp: &LazyTensor, fp: &LazyTensor, location: Plac
     let (x0, x1) = (take(&xp, &low, 0, location)?, take(&xp, &high, 0, location)?);
     let (y0, y1) = (take(&fp, &low, 0, location)?, take(&fp, &high, 0, location)?);
     let slope = ops.binary(Op::Div, &ops.binary(Op::Sub, &y1, &y0), ops.binary(Op::Sub, &x1, &x0));
-    let line = ops.binary(Op::Add, &ops.binary(Op::Mul, &slope, ops.binary(Op::Sub, &x, &x0)), &y0);
+    let from = |x0: &LazyTensor, y0: &LazyTensor| {
+        ops.binary(Op::Add, &ops.binary(Op::Mul, &slope, ops.binary(Op::Sub, &x, x0)), y0)
+    };
+    // Where infinities cancel seen from the left point, the right one may still tell, and two equal ones do.
+    let (left, right) = (from(&x0, &y0), from(&x1, &y1));
+    let line = ops.choose(&ops.is_nan(&left), &right, &left);
+    let is_level = ops.binary(Op::And, &ops.binary(Op::Equal, &y0, &y1), ops.binary(Op::Equal, &x, &x));
+    let is_level = ops.binary(Op::And, &is_level, ops.is_nan(&line));
+    let line = ops.choose(&is_level, &y0, &line);
     let line = ops.choose(&ops.binary(Op::Equal, &x, &x0), &y0, &line);
     let end = |at: Dim, of: &LazyTensor| moved(op, of, Shape::new(), Indices::from_iter([at]), location);
     let before = ops.binary(Op::Less, &x, end(Dim::ZERO, &xp));

@@ -266,6 +266,14 @@ impl ScalarOp {
         if dtypes.is_empty() {
             return Err(self.wrong("an operator has at least one argument".to_string()));
         }
+        if let Some(law) = self.laws.annihilators.iter().find(|law| law.position >= self.arity) {
+            let problem = format!("there is no argument {} that could decide", law.position);
+            return Err(self.wrong(problem));
+        }
+        if let Some(over) = self.laws.distributes_over.iter().find(|over| over.info().arity != 2) {
+            let problem = format!("nothing distributes over {}, which does not combine two", over.name());
+            return Err(self.wrong(problem));
+        }
         let location = Location::caller();
         // Of one axis, so that what is not elementwise shows.
         let size = Dim::new("n", ..).map_err(|error| Arc::new(Cause::Size(error)))?;

@@ -175,15 +175,18 @@ fn sizes(start: &Dim, stop: &Dim, step: &Dim, location: Loc) -> Attempt {
 fn steps([start, stop, step]: [f64; 3], dtype: DType, location: Loc) -> Attempt {
     // Sizes go up to 2^62.
     const MOST: f64 = 4611686018427387904.0;
-    let count = ((stop - start) / step).ceil();
+    let quotient = (stop - start) / step;
+    // A quotient that is too small for a float is not 0.
+    let is_tiny = quotient == 0.0 && quotient.is_sign_positive() && start != stop;
+    let count = if is_tiny { 1.0 } else { quotient.ceil() };
     if step == 0.0 || count.is_nan() || count > MOST {
         let problem = format!("{start} to {stop} by {step} has no end");
         return Err(Cause::Argument { op: "arange", problem });
     }
     let number = |x: f64| Scalar::F64(x).cast(dtype);
     // The step is what the second number is away from the first, as it is in NumPy.
-    let step =
-        map(Op::Sub, [number(start + step), number(start)].map(|x| scalar(x, location).into()), location);
+    let second = if count > 1.0 { start + step } else { start };
+    let step = map(Op::Sub, [number(second), number(start)].map(|x| scalar(x, location).into()), location);
     let at = map(Op::Cast(dtype), [positions(&Dim::from(count.max(0.0) as i64), location).into()], location);
     let scaled = map(Op::Mul, [at.into(), step.into()], location);
     Ok(map(Op::Add, [scaled.into(), scalar(number(start), location).into()], location))
