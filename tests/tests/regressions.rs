@@ -2,8 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "a test stops where something is not as it should be")]
 
 use tensorjit::{
-    At, CompiledGraph, DType, Dim, Error, LazyTensor, Scheduler, Tensor, arange, compute, defer, input,
-    interp,
+    At, CompiledGraph, DType, Dim, Error, LazyTensor, Mode, Scheduler, Tensor, arange, compute, convolve,
+    correlate, defer, input, interp,
 };
 use tj_plan::{GroupDecision, Grouping, Plan, Sizes};
 use tj_tests::engines::{Call, all_outcomes, scheduled};
@@ -207,4 +207,15 @@ fn a_step_beyond_all_distances() {
         assert_eq!(compute(arange(0.0, stop, step)).unwrap().to_vec::<f64>().unwrap(), [0.0]);
         assert!(compute(arange(0.0, stop, -step)).unwrap().is_empty());
     }
+}
+
+/// Beyond its ends a vector has nothing, which an infinity does not turn into NaN.
+#[test]
+fn convolutions_with_infinities() {
+    let inf = f64::INFINITY;
+    let [a, v] = [vec![1.0, 2.0, 3.0], vec![inf, 1.0]].map(|x| defer(Tensor::from(x)));
+    let both = (convolve(&a, &v, Mode::Full), correlate(&a, &v, Mode::Full));
+    let (convolved, correlated) = compute(both).unwrap();
+    assert_eq!(convolved.to_vec::<f64>().unwrap(), [inf, inf, inf, 3.0]);
+    assert_eq!(correlated.to_vec::<f64>().unwrap(), [1.0, inf, inf, inf]);
 }

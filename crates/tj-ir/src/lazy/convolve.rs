@@ -2,16 +2,19 @@
 
 use std::panic::Location;
 
+use tj_tensor::DType;
+
 use super::complex::conj;
 use super::contract::try_matmul;
-use super::create::built;
-use super::elementwise::attach;
+use super::create::{built, ones};
+use super::elementwise::{attach, map};
 use super::movement::{Attempt, moved, position};
 use super::{LazyTensor, Shape, Window};
 use crate::dim::Dim;
 use crate::error::Cause;
 use crate::expr::Indices;
 use crate::guard::{Condition, Guard};
+use crate::op::Op;
 
 type Loc = &'static Location<'static>;
 
@@ -107,10 +110,25 @@ fn try_product(op: &'static str, a: &LazyTensor, v: &LazyTensor, mode: Mode, loc
         _ => conj(v, location),
     };
     let edge = m - 1;
-    let windows = a.pad([(edge.clone(), edge)], 0_i64).sliding_window_view([Window::new(0, m.clone())]);
     let shape = Shape::from_iter([count, m.clone()]);
     let at = Indices::from_iter([position(0) + first, position(1)]);
-    let mut windows = moved(op, &windows, shape, at, location);
-    attach(&mut windows, guards);
-    try_matmul(&windows, &turned, location).map_err(|error| Cause::clone(&error.cause))
+    let windows = |x: &LazyTensor| {
+        let padded = x.pad([(edge.clone(), edge.clone())], 0_i64);
+        let windows = padded.sliding_window_view([Window::new(0, m.clone())]);
+        moved(op, &windows, shape.clone(), at.clone(), location)
+    };
+    let mut of_a = windows(a);
+    attach(&mut of_a, guards);
+    let product = |x: &LazyTensor, y: &LazyTensor| {
+        try_matmul(x, y, location).map_err(|error| Cause::clone(&error.cause))
+    };
+    let dtype = a.dtype().promote(v.dtype());
+    if !(dtype.is_float() || dtype.is_complex()) {
+        return product(&of_a, &turned);
+    }
+    // Beyond the ends of the vector there is nothing, which 0 is not to an infinity.
+    let there = windows(&a.full_like(true).cast(DType::Bool));
+    let terms = map(Op::Mul, [of_a.into(), turned.into()], location);
+    let terms = map(Op::Where, [there.into(), terms.into(), 0_i64.into()], location);
+    product(&terms, &ones([m.clone()], dtype))
 }
