@@ -24,6 +24,7 @@ use tj_tensor::{Scalar, Tensor};
 
 use crate::dim::{Dim, Factor, Symbol};
 use crate::error::{Cause, IrError};
+use crate::fill::code;
 use crate::guard::Condition;
 use crate::key::part::{Marks, Part};
 use crate::lazy::{BROADCAST, Fit, Kind, LazyTensor, Node};
@@ -45,6 +46,8 @@ pub struct Structure {
     values: Vec<i64>,
     numbered: FxHashMap<Symbol, u64>,
     done: FxHashMap<*const Node, u64>,
+    /// Whether some data has a fill.
+    has_fills: bool,
     /// What the words are about, if somebody wants to know.
     marks: Option<Marks>,
 }
@@ -109,8 +112,14 @@ impl Structure {
         }
     }
 
+    /// Whether some data of the program has a fill.
+    pub fn has_fills(&self) -> bool {
+        self.has_fills
+    }
+
     /// Forgets the program, so that no data is held.
     pub fn clear(&mut self) {
+        self.has_fills = false;
         self.words.0.clear();
         self.inputs.clear();
         self.numbers.clear();
@@ -191,10 +200,12 @@ impl Structure {
             marks.node(self.words.0.len(), format!("{} ({})", node.origin(), node.location));
         }
         if let Some(data) = known.tensor(node) {
-            self.inputs.push(data.clone().ok_or_else(|| Known::needed(node))?);
+            let data = data.clone().ok_or_else(|| Known::needed(node))?;
             self.words.0.push(0);
             node.dtype.hash(&mut self.words);
             self.sizes(&node.shape);
+            self.fill(&data);
+            self.inputs.push(data);
             return Ok(());
         }
         match &node.kind {
@@ -209,6 +220,7 @@ impl Structure {
                 self.mark(Part::DType);
                 node.dtype.hash(&mut self.words);
                 self.sizes(&node.shape);
+                self.fill(tensor);
             }
             Kind::Const(value) => {
                 self.words.0.push(1);
@@ -298,6 +310,13 @@ impl Structure {
             self.size(b);
         }
         Ok(())
+    }
+
+    /// Laws follow from fills that are named; any other is an argument.
+    fn fill(&mut self, data: &Tensor) {
+        let fill = data.fill();
+        self.has_fills |= fill.is_some();
+        self.words.0.push(fill.map_or(0, code));
     }
 
     /// Gives values to the symbols that the node has brought.

@@ -203,9 +203,23 @@ impl LazyTensor {
         self.0.dtype
     }
 
-    /// The value of every position that is not stored; `None` for dense tensors.
+    /// The value of every position that is not stored: that of data is given with it ([`Tensor::with_fill`]), and that of an
+    /// expression follows. `None` if there is none, or if it is not known before the program has run. Time is proportional to
+    /// the expression.
+    ///
+    /// ```
+    /// use tj_ir::defer;
+    /// use tj_tensor::{Scalar, Tensor};
+    ///
+    /// let s = Tensor::from(vec![0.0, 2.0]).with_fill(Some(Scalar::from(0.0)))?;
+    /// let (s, d) = (defer(&s), defer(&Tensor::from(vec![1.0, f64::INFINITY])));
+    /// assert_eq!((&s * &d).fill(), Some(Scalar::from(0.0)));
+    /// assert_eq!((1.0 - &s).fill(), Some(Scalar::from(1.0)));
+    /// assert_eq!((&s + &d).fill(), None);
+    /// # Ok::<(), tj_tensor::TensorError>(())
+    /// ```
     pub fn fill(&self) -> Option<Scalar> {
-        None
+        crate::fill::of_lazy(self).map(|fill| fill.value)
     }
 
     /// The first mistake made in building this tensor.

@@ -20,6 +20,7 @@ pub mod elementary;
 mod error;
 pub mod expand;
 pub mod expr;
+mod fill;
 mod function;
 pub mod guard;
 mod key;

@@ -22,6 +22,7 @@ use tj_tensor::{DType, Scalar, Tensor};
 use crate::dim::{Dim, Symbol};
 use crate::error::{Cause, IrError, shape_text};
 use crate::expr::{Expr, ExprArena, ExprId, Indices, Source, Tree};
+use crate::fill::Filled;
 use crate::guard::{Condition, Guard};
 use crate::lazy::{Fit, Kind, LazyTensor, Node, Shape};
 use crate::op::{Op, ReduceOp};
@@ -29,6 +30,7 @@ use crate::stage::Known;
 use crate::walk::post_order;
 
 mod complex;
+mod fills;
 mod merge;
 
 use complex::{Complex, is_complex};
@@ -106,8 +108,10 @@ pub fn trace_stage(declared: &[LazyTensor], outputs: &[LazyTensor], known: &Know
     }
     let nodes = post_order(declared.iter().chain(outputs), known);
     let mut ctx = Ctx { merged: merge::merge(&nodes, known), ..Ctx::new(known) };
+    ctx.expect_fills(&nodes);
     for node in nodes {
         let traced = ctx.add(node)?;
+        ctx.note_fill(node);
         ctx.done.insert(node, traced);
     }
     for tensor in outputs {
@@ -152,6 +156,9 @@ struct Ctx<'k> {
     symbols: FxHashMap<Symbol, Symbol>,
     /// Conditions of the guards so far: each is recorded once.
     conditions: FxHashSet<Condition>,
+    /// Fills of nodes, if there are any.
+    fills: FxHashMap<*const Node, Filled>,
+    has_fills: bool,
 }
 
 impl<'k> Ctx<'k> {
@@ -167,6 +174,8 @@ impl<'k> Ctx<'k> {
             names: IndexMap::default(),
             symbols: FxHashMap::default(),
             conditions: FxHashSet::default(),
+            fills: FxHashMap::default(),
+            has_fills: false,
         }
     }
 
@@ -221,7 +230,7 @@ impl<'k> Ctx<'k> {
                     self.read(arg, at)
                 });
                 let args: SmallVec<[ExprId; 3]> = args.collect();
-                self.trace.arena.map(*op, args)
+                self.map_filled(*op, args, node.args())
             }
             Kind::Move { arg, at, .. } => {
                 // A slice may start at a size that no shape mentions.
@@ -312,7 +321,11 @@ impl<'k> Ctx<'k> {
         let (at_a, at_b, tree) = self.matmul_indices(a, b, result);
         let extent = self.shape_of(a).last().cloned().unwrap_or(Dim::ONE);
         let factors = [self.read(a, at_a), self.read(b, at_b)];
-        let body = self.trace.arena.map(Op::Mul, SmallVec::from_slice(&factors));
+        let args = [a.clone(), b.clone()];
+        let body = self.map_filled(Op::Mul, SmallVec::from_slice(&factors), &args);
+        // The tree of contractions is for plain products, which a library computes.
+        let is_plain = matches!(self.trace.arena.node(body), Expr::Map { op: Op::Mul, .. });
+        let tree = if is_plain { tree } else { Tree::Row };
         self.contraction(tree, rank, &extent, body, dtype)
     }
 

@@ -70,10 +70,10 @@ fn simplify_map(arena: &mut ExprArena, op: Op, args: &Args, dtype: DType) -> Opt
         return Some(a);
     }
     let exact = dtype.is_int() || dtype.is_bool();
-    let law = algebra
-        .annihilators
-        .iter()
-        .find(|law| (law.holds == Domain::Always || exact) && is(law.position, law.value))?;
+    let law = algebra.annihilators.iter().find(|law| {
+        let holds = law.holds == Domain::Always || (exact && law.holds == Domain::Exact);
+        holds && is(law.position, law.value)
+    })?;
     Some(arena.constant(law.result.scalar(dtype)))
 }
 

@@ -230,9 +230,15 @@ fn run_program(
         .read_stage(lazies, known)
         .map_err(Error::from)
         .and_then(|()| run_read(lazies, known, &mut structure, options, scheduler, times));
+    let has_fills = structure.has_fills();
     structure.clear();
     STRUCTURE.set(Some(structure));
-    ran
+    let (values, ran) = ran?;
+    if !has_fills {
+        return Ok((values, ran));
+    }
+    let filled = values.into_iter().zip(lazies).map(|(value, lazy)| value.with_fill(lazy.fill()));
+    Ok((filled.collect::<Result<_, _>>()?, ran))
 }
 
 fn run_read(

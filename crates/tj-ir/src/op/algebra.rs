@@ -64,6 +64,8 @@ pub enum Domain {
     Always,
     /// For integers and `bool`; for floats only where the other arguments are finite, or by a fill's rule.
     Exact,
+    /// For floats, and only by a fill's rule: an element that equals its tensor's fill decides, whatever IEEE says.
+    Fill,
 }
 
 /// Algebraic facts, stated where they hold bit for bit.
@@ -122,8 +124,19 @@ const fn annihilates(position: usize, value: Named, result: Named, holds: Domain
 const ALWAYS: Option<Domain> = Some(Domain::Always);
 const EXACT: Option<Domain> = Some(Domain::Exact);
 
-pub(super) const ADD: Algebra =
-    Algebra { commutative: ALWAYS, associative: EXACT, identity: Some(Named::MinusZero), ..NO_ALGEBRA };
+pub(super) const ADD: Algebra = Algebra {
+    commutative: ALWAYS,
+    associative: EXACT,
+    identity: Some(Named::MinusZero),
+    // The infinities of tropical semirings.
+    annihilators: &[
+        annihilates(0, Named::Greatest, Named::Greatest, Domain::Fill),
+        annihilates(1, Named::Greatest, Named::Greatest, Domain::Fill),
+        annihilates(0, Named::Least, Named::Least, Domain::Fill),
+        annihilates(1, Named::Least, Named::Least, Domain::Fill),
+    ],
+    ..NO_ALGEBRA
+};
 pub(super) const SUB: Algebra = Algebra { right_identity: Some(Named::Zero), ..NO_ALGEBRA };
 pub(super) const MUL: Algebra = Algebra {
     commutative: ALWAYS,
@@ -141,6 +154,9 @@ pub(super) const DIV: Algebra = Algebra {
     annihilators: &[annihilates(0, Named::Zero, Named::Zero, Domain::Exact)],
     ..NO_ALGEBRA
 };
+/// `//`, `%` and shifts: of 0, whatever the second argument is.
+pub(super) const OF_ZERO: Algebra =
+    Algebra { annihilators: &[annihilates(0, Named::Zero, Named::Zero, Domain::Exact)], ..NO_ALGEBRA };
 pub(super) const MAX: Algebra = Algebra {
     commutative: ALWAYS,
     associative: ALWAYS,

@@ -2,7 +2,8 @@
 
 use super::DTypeRule::{Bits, Choice, Float, Integer, Number, Predicate, Same};
 use super::algebra::{
-    ADD, AND, Algebra, DIV, MAX, MIN, MUL, NAN_IGNORING, NO_ALGEBRA, OR, ROUNDED, SUB, SYMMETRIC, XOR,
+    ADD, AND, Algebra, DIV, MAX, MIN, MUL, NAN_IGNORING, NO_ALGEBRA, OF_ZERO, OR, ROUNDED, SUB, SYMMETRIC,
+    XOR,
 };
 use tj_tensor::DType;
 
@@ -35,8 +36,8 @@ pub const TABLE: &[OpInfo] = &[
     symbol(row(Op::Sub, "sub", 2, Number, 1, SUB), "-"),
     symbol(row(Op::Mul, "mul", 2, Same, 1, MUL), "*"),
     symbol(row(Op::Div, "div", 2, Float, 4, DIV), "/"),
-    symbol(row(Op::FloorDiv, "floor_divide", 2, Number, 20, NO_ALGEBRA), "//"),
-    symbol(row(Op::Remainder, "remainder", 2, Number, 20, NO_ALGEBRA), "%"),
+    symbol(row(Op::FloorDiv, "floor_divide", 2, Number, 20, OF_ZERO), "//"),
+    symbol(row(Op::Remainder, "remainder", 2, Number, 20, OF_ZERO), "%"),
     row(Op::Fmod, "fmod", 2, Float, 16, NO_ALGEBRA),
     symbol(row(Op::Pow, "pow", 2, Number, 80, NO_ALGEBRA), "**"),
     symbol(row(Op::Neg, "neg", 1, Number, 1, NO_ALGEBRA), "-"),
@@ -102,8 +103,8 @@ pub const TABLE: &[OpInfo] = &[
     row(Op::LogicalOr, "logical_or", 2, Predicate, 3, SYMMETRIC),
     row(Op::LogicalXor, "logical_xor", 2, Predicate, 3, SYMMETRIC),
     row(Op::LogicalNot, "logical_not", 1, Predicate, 1, NO_ALGEBRA),
-    symbol(row(Op::ShiftLeft, "bitwise_left_shift", 2, Integer, 2, NO_ALGEBRA), "<<"),
-    symbol(row(Op::ShiftRight, "bitwise_right_shift", 2, Integer, 2, NO_ALGEBRA), ">>"),
+    symbol(row(Op::ShiftLeft, "bitwise_left_shift", 2, Integer, 2, OF_ZERO), "<<"),
+    symbol(row(Op::ShiftRight, "bitwise_right_shift", 2, Integer, 2, OF_ZERO), ">>"),
     symbol(row(Op::And, "and", 2, Bits, 1, AND), "&"),
     symbol(row(Op::Or, "or", 2, Bits, 1, OR), "|"),
     symbol(row(Op::Xor, "xor", 2, Bits, 1, XOR), "^"),

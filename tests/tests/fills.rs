@@ -1,0 +1,152 @@
+//! Fills and what they decide, on every engine: whatever is stored, and whatever the other arguments hold.
+#![expect(clippy::unwrap_used, reason = "a test stops where something is not as it should be")]
+
+use tensorjit::{
+    Duplicates, Format, InterpretKernel, InterpretPlan, LazyTensor, Scalar, Tensor, Unfused, cache_report,
+    compute, defer, maximum, minimum, with_scheduler,
+};
+
+const INF: f64 = f64::INFINITY;
+const NAN: f64 = f64::NAN;
+
+/// A matrix of 2 x 2 with a fill, in some format; also a strided one, which is told its fill.
+fn stored(values: [f64; 4], fill: f64, format: &str) -> Tensor {
+    let dense = Tensor::from_shape_vec([2, 2], values.to_vec()).unwrap();
+    let dense = dense.with_fill(Some(Scalar::from(fill))).unwrap();
+    if format == "strided" { dense } else { dense.with_format(&format.parse().unwrap()).unwrap() }
+}
+
+fn dense(values: [f64; 4]) -> LazyTensor {
+    defer(Tensor::from_shape_vec([2, 2], values.to_vec()).unwrap())
+}
+
+/// What a program gives for every format of its sparse arguments, on every engine: values, and the fill.
+#[track_caller]
+fn check(
+    program: impl Fn(&dyn Fn([f64; 4], f64) -> LazyTensor) -> LazyTensor,
+    want: &[f64],
+    fill: Option<f64>,
+) {
+    for format in ["strided", "csr", "csc", "coo", "{d0: hash, d1: bytemap}", "bcsr(2, 2)"] {
+        let lazy = program(&|values, fill| defer(stored(values, fill, format)));
+        let run = || compute(&lazy).unwrap();
+        let found = [
+            run(),
+            with_scheduler(Unfused, run),
+            with_scheduler(InterpretPlan, run),
+            with_scheduler(InterpretKernel, run),
+        ];
+        for result in found {
+            let values = result.to_vec::<f64>().unwrap();
+            let same = values.iter().zip(want).all(|(a, b)| a == b || (a.is_nan() && b.is_nan()));
+            assert!(same && values.len() == want.len(), "{format}: {values:?}, not {want:?}");
+            let same_fill = match (result.fill().map(Scalar::to_f64), fill) {
+                (Some(a), Some(b)) => a == b || (a.is_nan() && b.is_nan()),
+                (a, b) => a == b,
+            };
+            assert!(same_fill, "{format}: {:?}, not {fill:?}", result.fill());
+        }
+    }
+}
+
+#[test]
+fn a_fill_of_0_annihilates_products() {
+    let other = || dense([NAN, INF, -INF, 5.0]);
+    check(|s| s([0.0, 2.0, -0.0, 3.0], 0.0) * other(), &[0.0, INF, 0.0, 15.0], Some(0.0));
+    check(|s| other() * s([0.0, 2.0, -0.0, 3.0], 0.0), &[0.0, INF, 0.0, 15.0], Some(0.0));
+    check(|s| s([0.0, 2.0, 0.0, NAN], 0.0) * INF, &[0.0, INF, 0.0, NAN], Some(0.0));
+    check(|s| s([0.0, 2.0, 0.0, 3.0], 0.0) / dense([0.0, 0.0, NAN, 2.0]), &[0.0, INF, 0.0, 1.5], Some(0.0));
+    // Another fill, or none, is arithmetic.
+    check(|s| s([0.0, 2.0, 1.0, 3.0], 1.0) * other(), &[NAN, INF, -INF, 15.0], None);
+}
+
+#[test]
+fn products_of_matrices_annihilate_by_values() {
+    // Whether a zero is stored does not matter.
+    for zeros in [0.0, -0.0] {
+        check(
+            |s| s([NAN, 4.0, 5.0, 6.0], 0.0).matmul(&s([0.0, 0.0, zeros, 2.0], 0.0)),
+            &[0.0, 8.0, 0.0, 12.0],
+            Some(0.0),
+        );
+    }
+    check(
+        |s| s([0.0, 0.0, 2.0, 0.0], 0.0).matmul(&dense([INF, 1.0, NAN, 1.0])),
+        &[0.0, 0.0, INF, 2.0],
+        Some(0.0),
+    );
+}
+
+#[test]
+fn intermediates_annihilate_by_value() {
+    // The sum of the first two is 0 in the first place, and that is its fill.
+    let sum = |s: &dyn Fn([f64; 4], f64) -> LazyTensor| {
+        s([1.0, 2.0, 0.0, 0.0], 0.0) + s([-1.0, 0.0, 0.0, 4.0], 0.0)
+    };
+    check(|s| sum(s) * dense([INF, INF, NAN, 1.0]), &[0.0, INF, 0.0, 4.0], Some(0.0));
+    check(|s| (s([0.0, 1.0, 0.0, 1.0], 0.0) * NAN).exp(), &[1.0, NAN, 1.0, NAN], Some(1.0));
+}
+
+#[test]
+fn infinities_of_tropical_semirings_win() {
+    let x = || dense([1.0, -INF, NAN, INF]);
+    check(|s| s([INF, INF, INF, 2.0], INF) + x(), &[INF, INF, INF, INF], Some(INF));
+    check(|s| x() + s([-INF, 1.0, -INF, -INF], -INF), &[-INF, -INF, -INF, -INF], Some(-INF));
+    check(|s| maximum(s([INF, 1.0, INF, 1.0], INF), x()), &[INF, 1.0, INF, INF], Some(INF));
+    check(|s| minimum(s([-INF, 1.0, -INF, 1.0], -INF), x()), &[-INF, -INF, -INF, 1.0], Some(-INF));
+}
+
+#[test]
+fn fills_follow_operators_moves_and_reductions() {
+    let some = [0.0, 2.0, 0.0, 3.0];
+    check(|s| 1.0 - s(some, 0.0), &[1.0, -1.0, 1.0, -2.0], Some(1.0));
+    check(|s| (1.0 - s(some, 0.0)).prod(0), &[1.0, 2.0], Some(1.0));
+    check(|s| s(some, 0.0).sum(1), &[2.0, 3.0], Some(0.0));
+    check(|s| s([NAN, 1.0, 2.0, 3.0], NAN).max(0), &[NAN, 3.0], Some(NAN));
+    check(|s| s([7.0, 1.0, 7.0, 3.0], 7.0).transpose(), &[7.0, 7.0, 1.0, 3.0], Some(7.0));
+    check(|s| s([7.0, 1.0, 7.0, 3.0], 7.0) * 2.0 + 1.0, &[15.0, 3.0, 15.0, 7.0], Some(15.0));
+    check(|s| s(some, 0.0) + dense([1.0; 4]), &[1.0, 3.0, 1.0, 4.0], None);
+    check(|s| s([2.0, 2.0, 2.0, 3.0], 2.0).sum(0), &[4.0, 5.0], None);
+    check(|s| s([INF, 2.0, INF, 3.0], INF).sum(1), &[INF, INF], None);
+    check(|s| s([NAN, 2.0, 1.0, 3.0], NAN).sum(1), &[NAN, 4.0], None);
+}
+
+#[test]
+fn programs_differ_by_the_names_of_fills_only() {
+    let program = |fill: f64| defer(stored([1.0, 2.0, 3.0, 4.0], fill, "csr")) * dense([1.0; 4]);
+    let counted = |fill: f64| {
+        let before = cache_report().compilations;
+        compute(program(fill)).unwrap();
+        cache_report().compilations - before
+    };
+    assert_eq!([0.0, -0.0, 3.5, 4.5, 0.0, 3.5].map(counted), [1, 0, 1, 0, 0, 0]);
+}
+
+#[test]
+fn other_types() {
+    let at = [Tensor::from(vec![1_i64])];
+    let ints = defer(Tensor::coo([3], &at, vec![5_i64], Duplicates::Sum).unwrap());
+    assert_eq!((&ints * 2).fill(), Some(Scalar::from(0_i64)));
+    assert_eq!((&ints + 3).fill(), Some(Scalar::from(3_i64)));
+    assert_eq!(ints.equal(0).fill(), Some(Scalar::from(true)));
+    assert_eq!((&ints / 2).fill(), Some(Scalar::from(0.0)));
+    let found = compute(&ints / defer(Tensor::from(vec![0_i64, 0, 2]))).unwrap();
+    assert_eq!(found.to_vec::<f64>().unwrap(), [0.0, INF, 0.0]);
+    let all = defer(Tensor::full([3], true).unwrap().with_fill(Some(Scalar::from(true))).unwrap());
+    assert_eq!(all.any(()).fill(), Some(Scalar::from(true)));
+    let single = Tensor::full([3], 0.0_f32).unwrap().with_fill(Some(Scalar::from(0.0_f32))).unwrap();
+    let single = single.with_format(&Format::coo(1)).unwrap();
+    let found = compute(defer(&single) * f32::INFINITY).unwrap();
+    assert_eq!((found.to_vec::<f32>().unwrap(), found.fill()), (vec![0.0; 3], Some(Scalar::from(0.0_f32))));
+}
+
+/// What a stage keeps for a later one keeps its fill.
+#[test]
+fn stages_know_fills() {
+    let s = defer(stored([1.0, 2.0, 0.0, 0.0], 0.0, "csr"));
+    let sums = s.sum(0) * 0.0; // reduced, and so kept; 0 is its fill
+    let picked = defer(Tensor::from(vec![INF, NAN, 1.0]))
+        .masked(&(sums.sum(()) + defer(Tensor::from(vec![1.0, 1.0, 0.0]))).greater(0.0));
+    let found = compute(&sums * picked).unwrap();
+    assert_eq!(found.to_vec::<f64>().unwrap(), [0.0, 0.0]);
+}
