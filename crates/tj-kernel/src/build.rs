@@ -68,7 +68,14 @@ impl Builder {
 
     /// Declares memory.
     pub fn buffer(&mut self, name: impl Into<String>, dtype: DType, len: Dim, access: Access) -> Buf {
-        self.kernel.buffers.push(Buffer { name: name.into(), dtype, len, access });
+        self.kernel.buffers.push(Buffer { name: name.into(), dtype, len, access, holds: None });
+        Buf(self.kernel.buffers.len() as u32 - 1)
+    }
+
+    /// Declares memory that is read and holds integers in `0..=max`.
+    pub fn index_buffer(&mut self, name: impl Into<String>, dtype: DType, len: Dim, max: Dim) -> Buf {
+        let (name, access, holds) = (name.into(), Access::Read, Some(max));
+        self.kernel.buffers.push(Buffer { name, dtype, len, access, holds });
         Buf(self.kernel.buffers.len() as u32 - 1)
     }
 
@@ -293,7 +300,8 @@ impl Builder {
         self.push(Stmt::If { cond, then, els });
     }
 
-    fn open_condition(&mut self) {
+    /// Opens a block, not part of the kernel yet, that may not run: what is loaded in it stays in it. `close_block` ends it.
+    pub fn open_condition(&mut self) {
         self.open.push(Scope { conditional: true, ..Scope::default() });
     }
 

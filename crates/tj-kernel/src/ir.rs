@@ -107,6 +107,8 @@ pub struct Buffer {
     pub len: Dim,
     /// What the kernel does with it.
     pub access: Access,
+    /// `Some(max)`: its elements are integers in `0..=max`, which whoever gives the memory has checked.
+    pub holds: Option<Dim>,
 }
 
 /// What a kernel may do with a buffer.
@@ -188,7 +190,7 @@ pub enum Stmt {
         body: Block,
     },
     /// Evaluates `head`, then stops unless `cond` (defined in `head` or before) is true, then runs `body`; again.
-    /// What `head` defines ends with it: `body` does not see it.
+    /// `body` sees what `head` defines.
     While {
         /// Runs before each test.
         head: Block,

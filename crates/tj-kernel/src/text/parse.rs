@@ -85,7 +85,14 @@ impl<'a> Parser<'a> {
                 self.text.expect("[")?;
                 let len = self.text.size_until("]", "a size and then `]`")?;
                 let access = self.access()?;
-                buffers.push((name, dtype, len, access));
+                let holds = if self.text.eat("holds") {
+                    self.text.expect("0")?;
+                    self.text.expect("..=")?;
+                    Some(self.text.size_until("\n", "a size and the end of the line")?)
+                } else {
+                    None
+                };
+                buffers.push((name, dtype, len, access, holds));
             } else if self.text.eat("size") {
                 self.position('#', sizes.len())?;
                 self.text.expect("=")?;
@@ -108,7 +115,10 @@ impl<'a> Parser<'a> {
         }
         let buffers: Parsed<Vec<Buffer>> = buffers
             .into_iter()
-            .map(|(name, dtype, len, access)| Ok(Buffer { name, dtype, len: self.size(len)?, access }))
+            .map(|(name, dtype, len, access, holds)| {
+                let holds = holds.map(|max| self.size(max)).transpose()?;
+                Ok(Buffer { name, dtype, len: self.size(len)?, access, holds })
+            })
             .collect();
         let sizes: Parsed<Vec<Dim>> = sizes.into_iter().map(|size| self.size(size)).collect();
         Ok(Kernel {

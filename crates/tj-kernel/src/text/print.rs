@@ -31,6 +31,9 @@ impl Display for Kernel {
             if let Access::InPlace(written) = buffer.access {
                 write!(f, " {written}")?;
             }
+            if let Some(max) = &buffer.holds {
+                write!(f, " holds 0..={max}")?;
+            }
             f.write_str("\n")?;
         }
         for (id, size) in self.sizes.iter().enumerate() {
@@ -48,7 +51,7 @@ impl Display for Kernel {
 impl Kernel {
     /// The symbols of all sizes, in order.
     fn symbols(&self) -> BTreeSet<Symbol> {
-        let lens = self.buffers.iter().map(|b| &b.len);
+        let lens = self.buffers.iter().flat_map(|b| std::iter::once(&b.len).chain(&b.holds));
         let sizes = lens.chain(&self.sizes).chain([&self.grid.extent, &self.grid.cost]);
         sizes.flat_map(Dim::symbols).collect()
     }

@@ -9,7 +9,11 @@
 //! * the task ends, with `0 <= lo < hi <= extent`, as no kernel is called for an empty range;
 //! * the minimum, maximum, remainder or choice of things of which enough is known, so that `max(min(x, hi), 0)` and
 //!   `mod(x, n)` are analysable whatever `x` is;
-//! * a number cast from a narrow integer or `bool`.
+//! * a number cast from a narrow integer or `bool`;
+//! * an element of a buffer whose elements have a bound ([`Buffer::holds`](crate::ir::Buffer::holds));
+//! * a variable that is assigned: it is taken to stay where its first value can be, and where a value that is assigned
+//!   can be outside, the walk starts again with a wider range, or without one. So cursors that never pass an end are proved
+//!   by induction over what is assigned.
 //!
 //! An access is proved if `index >= 0` and `len - 1 - index >= 0` hold for all sizes within the bounds of their
 //! symbols. Otherwise the ends of the index over all iterations make a guard, together with what must be positive
@@ -26,7 +30,7 @@
 use std::rc::Rc;
 
 use indexmap::IndexSet;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use tj_ir::dim::{Dim, Ranges, Symbol};
 use tj_tensor::DType;
 
@@ -35,11 +39,37 @@ use crate::ir::{BinOp, Block, Buf, CmpOp, Kernel, Matrix, Op, Stmt, UnOp, Value,
 
 /// Checks every access of a kernel whose form is right.
 pub(super) fn check(kernel: &Kernel) -> Result<Vec<BoundGuard>, Vec<Finding>> {
-    let mut assigned = FxHashSet::default();
-    collect_assigned(&kernel.body, &mut assigned);
+    let mut assigned = cursors(kernel);
+    loop {
+        let (found, refuted) = walk(kernel, &assigned);
+        if refuted.is_empty() {
+            return found;
+        }
+        assigned.extend(refuted);
+    }
+}
+
+/// What is taken for true of a variable that is assigned.
+#[derive(Clone, Debug)]
+enum Stays {
+    /// It stays where its first value can be.
+    First,
+    /// It stays between these.
+    Between(Dim, Dim),
+    /// It may be anything.
+    Nowhere,
+}
+
+/// Checks every access, given where variables stay; and what would have to be taken for true instead, where that is refuted.
+fn walk(
+    kernel: &Kernel,
+    assigned: &FxHashMap<Var, Stays>,
+) -> (Result<Vec<BoundGuard>, Vec<Finding>>, FxHashMap<Var, Stays>) {
     let mut ctx = Ctx {
         kernel,
         assigned,
+        stays: FxHashMap::default(),
+        refuted: FxHashMap::default(),
         known: vec![Known::default(); kernel.values.len()],
         constants: vec![None; kernel.vars.len()],
         ranges: Ranges::new(),
@@ -57,7 +87,9 @@ pub(super) fn check(kernel: &Kernel) -> Result<Vec<BoundGuard>, Vec<Finding>> {
     ctx.known[kernel.task.0.index()] = Known::exact(lo);
     ctx.known[kernel.task.1.index()] = Known::exact(hi);
     ctx.block(&kernel.body);
-    if ctx.findings.is_empty() { Ok(ctx.guards.into_iter().collect()) } else { Err(ctx.findings) }
+    let found =
+        if ctx.findings.is_empty() { Ok(ctx.guards.into_iter().collect()) } else { Err(ctx.findings) };
+    (found, ctx.refuted)
 }
 
 /// What is known of an `i64`: nothing, an end, or (then both ends are it) an expression.
@@ -78,7 +110,10 @@ impl Known {
 struct Ctx<'a> {
     kernel: &'a Kernel,
     /// Variables that are set after their declaration.
-    assigned: FxHashSet<Var>,
+    assigned: &'a FxHashMap<Var, Stays>,
+    /// The ends between which they are taken to stay.
+    stays: FxHashMap<Var, (Rc<Dim>, Rc<Dim>)>,
+    refuted: FxHashMap<Var, Stays>,
     known: Vec<Known>,
     /// The value of each variable that is never assigned.
     constants: Vec<Option<Value>>,
@@ -109,16 +144,14 @@ impl Ctx<'_> {
                 if let Op::Load(buffer, index) = op {
                     self.access(buffer, self.exact(index).as_deref(), &index.to_string());
                 }
-                if self.kernel.dtype(*value) == DType::I64 {
+                // Arithmetic on narrow integers wraps: of those, only what is loaded is known.
+                if self.kernel.dtype(*value) == DType::I64 || matches!(op, Op::Load(..)) {
                     self.known[value.index()] = self.derive(*value, op);
                 }
             }
-            Stmt::Declare(var, value) => {
-                if !self.assigned.contains(var) {
-                    self.constants[var.index()] = Some(*value);
-                }
-            }
-            Stmt::Set(..) | Stmt::Fold { .. } => {}
+            Stmt::Declare(var, value) => self.declare(*var, *value),
+            Stmt::Set(var, value) => self.assign(*var, *value),
+            Stmt::Fold { .. } => {}
             Stmt::Store { buffer, index, .. } => {
                 self.access(*buffer, self.exact(*index).as_deref(), &index.to_string());
             }
@@ -139,21 +172,13 @@ impl Ctx<'_> {
                 self.block(body);
                 self.enclosing.truncate(outside);
             }
-            Stmt::While { head, body, .. } => {
+            Stmt::While { head, cond, body } => {
                 self.block(head);
-                self.block(body);
+                self.where_it_holds(*cond, true, body);
             }
             Stmt::If { cond, then, els } => {
-                for (block, holds) in [(then, true), (els, false)] {
-                    let outside = (self.enclosing.len(), self.narrowed.clone());
-                    for positive in self.conditions(*cond, holds) {
-                        self.narrow(&positive);
-                        self.enclose(&positive);
-                    }
-                    self.block(block);
-                    self.enclosing.truncate(outside.0);
-                    self.narrowed = outside.1;
-                }
+                self.where_it_holds(*cond, true, then);
+                self.where_it_holds(*cond, false, els);
             }
             // Whole buffers, as `calls` has proved.
             Stmt::Call(_) => {}
@@ -172,6 +197,80 @@ impl Ctx<'_> {
                 }
             }
         }
+    }
+
+    /// Walks a block that runs where `cond` holds, or where it does not.
+    fn where_it_holds(&mut self, cond: Value, holds: bool, block: &Block) {
+        let outside = (self.enclosing.len(), self.narrowed.clone());
+        for positive in self.conditions(cond, holds) {
+            self.narrow(&positive);
+            self.enclose(&positive);
+        }
+        self.block(block);
+        self.enclosing.truncate(outside.0);
+        self.narrowed = outside.1;
+    }
+
+    fn declare(&mut self, var: Var, value: Value) {
+        let Some(stays) = self.assigned.get(&var) else {
+            self.constants[var.index()] = Some(value);
+            return;
+        };
+        let ends = match stays {
+            Stays::First => self.ends(value),
+            Stays::Between(low, high) => Some((Rc::new(low.clone()), Rc::new(high.clone()))),
+            Stays::Nowhere => None,
+        };
+        if let Some(ends) = ends {
+            self.stays.insert(var, ends);
+            self.assign(var, value);
+        }
+    }
+
+    /// Checks that a value is between the ends where its variable is taken to stay.
+    fn assign(&mut self, var: Var, value: Value) {
+        let Some((low, high)) = self.stays.get(&var).cloned() else { return };
+        let known = self.known[value.index()].clone();
+        let below = |a: &Option<Rc<Dim>>, b: &Rc<Dim>, ctx: &Self| {
+            a.as_ref().is_some_and(|a| {
+                let distance = &**b - &**a;
+                distance.known_ge_zero_in(&ctx.narrowed) == Some(true)
+                    || distance.known_ge_zero_in(&ctx.ranges) == Some(true)
+            })
+        };
+        let above = |a: &Option<Rc<Dim>>, b: &Rc<Dim>, ctx: &Self| {
+            a.as_ref().is_some_and(|a| {
+                let distance = &**a - &**b;
+                distance.known_ge_zero_in(&ctx.narrowed) == Some(true)
+                    || distance.known_ge_zero_in(&ctx.ranges) == Some(true)
+            })
+        };
+        let stays_below = below(&known.exact, &high, self) || below(&known.high, &high, self);
+        let stays_above = above(&known.exact, &low, self) || above(&known.low, &low, self);
+        if stays_below && stays_above {
+            return;
+        }
+        // Once wider: twice would be a variable that goes on for ever.
+        let wider = match (self.assigned.get(&var), self.ends(value)) {
+            (Some(Stays::First), Some((lo, hi))) => Stays::Between(low.min(&lo), high.max(&hi)),
+            (_, _) => Stays::Nowhere,
+        };
+        self.stays.remove(&var);
+        self.refuted.insert(var, wider);
+    }
+
+    /// The ends of a value over all loops.
+    fn ends(&self, value: Value) -> Option<(Rc<Dim>, Rc<Dim>)> {
+        let known = &self.known[value.index()];
+        let (low, high) = match &known.exact {
+            Some(exact) => exact.bounds_in(&self.narrowed).or_else(|| exact.bounds_in(&self.ranges))?,
+            None => {
+                let (low, _) = known.low.as_ref()?.bounds_in(&self.ranges)?;
+                let (_, high) = known.high.as_ref()?.bounds_in(&self.ranges)?;
+                (low, high)
+            }
+        };
+        Some((Rc::new(low), Rc::new(high)))
     }
 
     /// The index of any element of a matrix; encloses it in its extents.
@@ -296,15 +395,26 @@ impl Ctx<'_> {
             Op::Const(scalar) => Known::exact(scalar.to_i64().into()),
             Op::Size(position) => Known::exact(self.kernel.sizes[position as usize].clone()),
             Op::TaskLo | Op::TaskHi | Op::LoopVar => self.known[value.index()].clone(),
-            Op::Get(var) => {
-                self.constants[var.index()].map(|v| self.known[v.index()].clone()).unwrap_or_default()
-            }
+            Op::Get(var) => match (self.constants[var.index()], self.stays.get(&var).cloned()) {
+                (Some(value), _) => self.known[value.index()].clone(),
+                (None, Some((low, high))) => self.between(Some(low), Some(high)),
+                (None, None) => Known::default(),
+            },
+            Op::Load(buffer, _) => match self.kernel.buffers[buffer.index()].holds.clone() {
+                Some(max) => self.between(Some(Rc::new(Dim::ZERO)), Some(Rc::new(max))),
+                None => Known::default(),
+            },
             Op::Unary(UnOp::Neg, a) => self.exact(a).map(|a| Known::exact(-&*a)).unwrap_or_default(),
             Op::Binary(op, a, b) => self.binary(op, a, b),
             Op::Select(_, a, b) => {
                 let (a, b) = (self.known[a.index()].clone(), self.known[b.index()].clone());
                 let low = both(a.low, b.low, |a, b| a.min(b));
                 self.between(low, both(a.high, b.high, |a, b| a.max(b)))
+            }
+            Op::Cast(a)
+                if self.known[a.index()].exact.is_some() && self.kernel.dtype(value) == DType::I64 =>
+            {
+                self.known[a.index()].clone()
             }
             Op::Cast(a) => match self.kernel.dtype(a) {
                 DType::Bool => self.numbers(0, 1),
@@ -325,7 +435,6 @@ impl Ctx<'_> {
             },
             Op::Param(_)
             | Op::Folded
-            | Op::Load(..)
             | Op::Unary(UnOp::Abs | UnOp::Sqrt | UnOp::Floor | UnOp::Not, _)
             | Op::Compare(..)
             | Op::Fma(..)
@@ -454,14 +563,47 @@ fn shift(by: &Dim) -> Option<i64> {
     by.is_const().filter(|by| (0..62).contains(by)).map(|by| 1 << by)
 }
 
-/// Variables that are the target of a `Set`.
-fn collect_assigned(block: &Block, assigned: &mut FxHashSet<Var>) {
-    for stmt in block {
-        if let Stmt::Set(var, _) = stmt {
-            assigned.insert(*var);
-        }
-        for inner in stmt.blocks() {
-            collect_assigned(inner, assigned);
+/// Variables that are assigned: those that decide what is accessed, or what runs, stay somewhere; of others nothing is asked.
+fn cursors(kernel: &Kernel) -> FxHashMap<Var, Stays> {
+    let mut sets: Vec<(Var, Value)> = Vec::new();
+    let mut open: Vec<Value> = Vec::new();
+    let mut blocks = vec![&kernel.body];
+    while let Some(block) = blocks.pop() {
+        for stmt in block {
+            match stmt {
+                Stmt::Def(value) => {
+                    if let Op::Load(_, index) = kernel.op(*value) {
+                        open.push(index);
+                    }
+                }
+                Stmt::Set(var, value) => sets.push((*var, *value)),
+                Stmt::Store { index, .. } => open.push(*index),
+                Stmt::For { lo, hi, .. } => open.extend([*lo, *hi]),
+                Stmt::While { cond, .. } | Stmt::If { cond, .. } => open.push(*cond),
+                Stmt::Gemm(gemm) => {
+                    let matrices = [gemm.a, gemm.b, gemm.c];
+                    open.extend(matrices.iter().flat_map(|m| [m.offset, m.row_stride, m.col_stride]));
+                    open.extend([gemm.m, gemm.n, gemm.k]);
+                }
+                Stmt::Declare(..) | Stmt::Fold { .. } | Stmt::Call(_) => {}
+            }
+            blocks.extend(stmt.blocks());
         }
     }
+    let mut seen: FxHashSet<Value> = FxHashSet::default();
+    let mut decide: FxHashSet<Var> = FxHashSet::default();
+    while let Some(value) = open.pop() {
+        if !seen.insert(value) {
+            continue;
+        }
+        let op = kernel.op(value);
+        op.for_each_operand(|operand| open.push(operand));
+        if let Op::Get(var) = op
+            && decide.insert(var)
+        {
+            open.extend(sets.iter().filter(|(set, _)| *set == var).map(|(_, value)| *value));
+        }
+    }
+    let stays = |var| if decide.contains(&var) { Stays::First } else { Stays::Nowhere };
+    sets.into_iter().map(|(var, _)| (var, stays(var))).collect()
 }

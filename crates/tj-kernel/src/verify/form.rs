@@ -63,6 +63,9 @@ impl Ctx<'_> {
             if let Access::InPlace(written) = buffer.access {
                 self.shares(buffer, written);
             }
+            if buffer.holds.is_some() && !(buffer.dtype.is_int() && buffer.access == Access::Read) {
+                self.find(Rule::Access, format!("buffer {} cannot hold indices", buffer.name));
+            }
         }
         for (id, &dtype) in kernel.params.iter().enumerate() {
             self.kernel_type(&format!("parameter #{id}"), dtype);
@@ -232,8 +235,8 @@ impl Ctx<'_> {
             Stmt::While { head, cond, body } => {
                 self.stmts(head, depth + 1);
                 self.operand(*cond, DType::Bool, || "the condition of a loop".to_owned());
-                self.leave(head);
                 self.block(body, depth + 1);
+                self.leave(head);
             }
             Stmt::If { cond, then, els } => {
                 self.operand(*cond, DType::Bool, || "a condition".to_owned());

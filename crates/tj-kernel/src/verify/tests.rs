@@ -91,7 +91,11 @@ fn uses_follow_definitions_in_scope() {
         &["Scope: %3 (the operand of %4) is not defined there"],
     );
     broken(
-        "while { %2: bool = eq %0, %1 } holds %2 { %3: bool = not %2 }",
+        "while { %2: bool = eq %0, %1 } holds %2 { %3: bool = not %2 } %4: bool = not %3",
+        &["Scope: %3 (the operand of %4) is not defined there"],
+    );
+    broken(
+        "while { %2: bool = eq %0, %1 } holds %2 { } %3: bool = not %2",
         &["Scope: %2 (the operand of %3) is not defined there"],
     );
     broken("$0 = %0 var $0: i64 = %0", &["Scope: $0 is not declared where it is used"]);
@@ -140,7 +144,13 @@ fn operands_have_their_types() {
     ] {
         let mut kernel = kernel(&format!("{header} {body}"));
         let dtype = if body.starts_with("gemm f64") { DType::F64 } else { DType::F32 };
-        kernel.buffers.push(Buffer { name: "a".to_owned(), dtype, len: 1.into(), access: Access::Read });
+        kernel.buffers.push(Buffer {
+            name: "a".to_owned(),
+            dtype,
+            len: 1.into(),
+            access: Access::Read,
+            holds: None,
+        });
         assert_eq!(findings(&kernel), [format!("Type: {expected}")], "{body}");
     }
 }
@@ -338,7 +348,12 @@ fn clamped_indices_are_analysable_and_others_are_not() {
     );
     let variable = "var $0: i64 = %10 %8: i64 = get $0";
     assert_eq!(load("N", variable), "proved");
-    assert_eq!(load("N", &format!("{variable} $0 = %5")), "%8 of buffer x may be anything");
+    assert_eq!(
+        load("N", &format!("{variable} $0 = %5")),
+        "0..=max(N - 1, 0) of buffer x inside 0..N if N > 0"
+    );
+    let counting = "%12: i64 = add %8, %6 $0 = %12";
+    assert_eq!(load("N", &format!("{variable} {counting}")), "%8 of buffer x may be anything");
 }
 
 #[test]
@@ -488,4 +503,79 @@ fn calls_take_whole_buffers_and_give_a_row_a_task() {
         call sort(0, 0) @1[%2, %3] = @0[%2, %3] call argsort(0, 0) @2[%2, %3] = @0[%2, %3]: Call: it calls more than one function
         call eigh(0, 0) @1[%2, %3], @1[%2, %3] = @0[%2, %3]: Call: eigh gives two results in @1
     "#]].assert_eq(&said);
+}
+
+/// Two sorted lists in rows, walked together: what sparse kernels do.
+const MERGE: &str = "kernel merge(grid M cut 1 cost 1) {
+  buffer @0 pa: u32[M + 1] read holds 0..=P
+  buffer @1 ia: u32[P] read holds 0..=N - 1
+  buffer @2 pb: u64[M + 1] read holds 0..=Q
+  buffer @3 ib: u32[Q] read holds 0..=N - 1
+  buffer @4 x: f32[N] read
+  buffer @5 y: f32[M] write
+  task %0..%1
+  %0: i64 = task lo
+  %1: i64 = task hi
+  %2: i64 = const 1i64
+  for %3 in %0..%1 {
+    %4: i64 = add %3, %2
+    %5: u32 = load @0[%3]
+    %6: i64 = cast %5
+    %7: u32 = load @0[%4]
+    %8: i64 = cast %7
+    %9: u64 = load @2[%3]
+    %10: i64 = cast %9
+    %11: u64 = load @2[%4]
+    %12: i64 = cast %11
+    var $0: i64 = %6
+    var $1: i64 = %10
+    while {
+      %13: i64 = get $0
+      %14: bool = lt %13, %8
+      %15: i64 = get $1
+      %16: bool = lt %15, %12
+      %17: bool = and %14, %16
+    } holds %17 {
+      %18: u32 = load @1[%13]
+      %19: u32 = load @3[%15]
+      %20: bool = le %18, %19
+      %21: bool = le %19, %18
+      %22: i64 = cast %18
+      %23: f32 = load @4[%22]
+      store @5[%3] = %23
+      %24: i64 = cast %20
+      %25: i64 = add %13, %24
+      $0 = %25
+      %26: i64 = cast %21
+      %27: i64 = add %15, %26
+      $1 = %27
+    }
+  }
+}
+";
+
+fn merge(right: &str, wrong: &str) -> Kernel {
+    MERGE.replace(right, wrong).parse().expect("the text is a kernel")
+}
+
+#[test]
+fn cursors_that_stop_at_their_ends_are_proved() {
+    assert_eq!(verify(&merge("", "")), Ok(Vec::new()));
+    assert_eq!(merge("", "").to_string().parse(), Ok(merge("", "")));
+    // A list that may hold N, a cursor that is not compared, one that takes two steps.
+    let beyond = merge("ia: u32[P] read holds 0..=N - 1", "ia: u32[P] read holds 0..=N");
+    let found = verify(&beyond).expect("a bound that sizes may break is a guard");
+    assert_eq!(
+        found[0].to_string(),
+        "kernel merge: 0..=N of buffer x inside 0..N if M > 0 and P > 0 and Q > 0"
+    );
+    for (right, wrong) in [
+        ("holds %17", "holds %14"),
+        ("%25: i64 = add %13, %24", "%25: i64 = add %13, %4"),
+        ("%27: i64 = add %15, %26", "%27: i64 = add %12, %26"),
+        ("pa: u32[M + 1] read holds 0..=P", "pa: u32[M + 1] read"),
+    ] {
+        let broken = verify(&merge(right, wrong));
+        assert!(broken.as_ref().map_or(true, |guards| !guards.is_empty()), "{wrong}: {broken:?}");
+    }
 }
