@@ -46,6 +46,16 @@ impl Fill {
     }
 }
 
+/// Whether the key of a program tells a fill apart from all others, so that code may be made for it.
+///
+/// ```
+/// use tj_tensor::Scalar;
+/// assert!(tj_ir::is_static_fill(Scalar::F32(0.0)) && !tj_ir::is_static_fill(Scalar::F32(2.5)));
+/// ```
+pub fn is_static(value: Scalar) -> bool {
+    code(value) != 0
+}
+
 /// Which of the named values a fill is, for the key of a program: 0 if it is none, so that it is an argument.
 pub(crate) fn code(value: Scalar) -> u64 {
     let is_nan = value.to_f64().is_nan();

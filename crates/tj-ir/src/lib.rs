@@ -38,6 +38,7 @@ pub use context::Context;
 pub use dim::{Dim, DimError, Symbol};
 pub use error::{Cause, IrError, shape_text};
 pub use expr::{Expr, ExprArena, ExprId, Source, Tree};
+pub use fill::is_static as is_static_fill;
 pub use function::{Combine, Field, Function};
 pub use guard::{Condition, Guard};
 pub use key::Structure;

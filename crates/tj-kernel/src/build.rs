@@ -266,6 +266,11 @@ impl Builder {
         self.push(Stmt::While { head, cond, body });
     }
 
+    /// The statements of a closed block, here.
+    pub fn push_block(&mut self, block: Block) {
+        block.into_iter().for_each(|stmt| self.push(stmt));
+    }
+
     /// `if cond { then } else { els }` of closed blocks.
     pub fn push_if(&mut self, cond: Value, then: Block, els: Block) {
         self.push(Stmt::If { cond, then, els });

@@ -35,6 +35,7 @@ mod columns;
 mod gemm;
 mod nest;
 mod reduce;
+pub mod sparse;
 
 use rustc_hash::FxHashMap;
 use tj_ir::dim::Ranges;

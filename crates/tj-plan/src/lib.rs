@@ -21,6 +21,7 @@ mod sample;
 mod scale;
 pub mod scheduler;
 mod simplify;
+pub mod sparse;
 pub mod substitute;
 pub mod text;
 pub mod verify;

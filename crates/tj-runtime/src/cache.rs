@@ -20,6 +20,7 @@ use lru::LruCache;
 use rustc_hash::FxBuildHasher;
 
 use crate::arena::{Emptied, kept_bytes};
+use crate::chain::Chain;
 use crate::error::Error;
 use crate::executable::Executable;
 
@@ -38,10 +39,19 @@ const PATIENCE: Duration = Duration::from_millis(500);
 /// A program in the cache.
 #[derive(Debug)]
 pub(crate) struct Cached {
-    pub executable: Executable,
+    pub code: Compiled,
     /// For each size of the program, which deferred size of the structure it is.
     pub sizes: Vec<usize>,
     pub facts: Facts,
+}
+
+/// One compiled program, or several in order.
+#[derive(Debug)]
+pub(crate) enum Compiled {
+    /// Where every argument is dense.
+    One(Box<Executable>),
+    /// Where kernels walk some argument.
+    Chain(Chain),
 }
 
 /// What is told of a program in the cache.
@@ -68,6 +78,14 @@ impl fmt::Display for Facts {
 }
 
 impl Cached {
+    /// All programs, in order.
+    pub fn executables(&self) -> Vec<&Executable> {
+        match &self.code {
+            Compiled::One(executable) => vec![executable],
+            Compiled::Chain(chain) => chain.executables(),
+        }
+    }
+
     fn count_hit(&self) {
         self.facts.hits.fetch_add(1, Ordering::Relaxed);
     }
@@ -210,12 +228,24 @@ pub fn cache_entries() -> Vec<CacheEntry> {
         ready.collect()
     };
     let entry = |(cached, bytes): &(Arc<Cached>, u64)| {
-        let (program, facts) = (&cached.executable.program, &cached.facts);
-        let queries = program.fused.plan.queries.iter();
+        let facts = &cached.facts;
+        let mut queries: Vec<String> = Vec::new();
+        let (mut kernels, mut guards) = (Vec::new(), Vec::new());
+        for program in cached.executables().into_iter().map(|executable| &executable.program) {
+            for query in &program.fused.plan.queries {
+                let text = format!("{} ({})", query.word, query.location);
+                // The arrays of one result are one query.
+                if queries.last() != Some(&text) || matches!(cached.code, Compiled::One(_)) {
+                    queries.push(text);
+                }
+            }
+            kernels.extend(program.kernels.iter().map(|lowered| lowered.kernel.name.clone()));
+            guards.extend(program.guards());
+        }
         CacheEntry {
-            queries: queries.map(|query| format!("{} ({})", query.word, query.location)).collect(),
-            kernels: program.kernels.iter().map(|lowered| lowered.kernel.name.clone()).collect(),
-            guards: program.guards(),
+            queries,
+            kernels,
+            guards,
             scheduler: facts.scheduler.clone(),
             reason: facts.reason.clone(),
             compile_time: facts.compile_time,
@@ -319,7 +349,7 @@ fn give_back(key: &[u64]) {
                 break;
             }
             if let Slot::Ready(cached, _) = slot {
-                emptied.push(cached.executable.pools.empty());
+                emptied.extend(cached.executables().into_iter().map(|executable| executable.pools.empty()));
             }
         }
     }
@@ -366,7 +396,9 @@ pub(crate) fn find(
     let cached = Arc::new(compile()?);
     std::mem::forget(failing);
     entry.set(State::Ready(cached.clone()));
-    let bytes = size_of_val(key) as u64 + cached.executable.program.estimated_bytes();
+    let programs: u64 =
+        cached.executables().into_iter().map(|executable| executable.program.estimated_bytes()).sum();
+    let bytes = size_of_val(key) as u64 + programs;
     let mut dropped = Vec::new();
     {
         let mut table = table();

@@ -36,7 +36,6 @@ pub(crate) fn compile(
     scheduler: &dyn Scheduler,
     observer: &mut dyn Observer,
 ) -> Result<Compiled, Error> {
-    let engine = options.engine(scheduler);
     let mut clock = Clock::new(observer);
 
     let mut traced = trace_stage(&options.inputs, outputs, known)?;
@@ -52,7 +51,19 @@ pub(crate) fn compile(
     let plan = canonicalise(&traced);
     debug_verify("canonicalise", &plan, Form::Canonical);
     clock.done(Stage::Plan, &|| explain::plan(&plan));
+    let program = compile_plan(plan, complex, options, scheduler, &mut clock)?;
+    Ok(Compiled { program, deferred })
+}
 
+/// Compiles a canonical plan.
+pub(crate) fn compile_plan(
+    plan: Plan,
+    complex: ComplexAxes,
+    options: &CompileOptions,
+    scheduler: &dyn Scheduler,
+    clock: &mut Clock<'_>,
+) -> Result<Program, Error> {
+    let engine = options.engine(scheduler);
     let grouping = scheduler.group(&plan, &Sizes);
     let fused = fuse(&plan, &grouping)
         .map_err(|cause| Error::Scheduler { scheduler: scheduler.name().to_string(), cause })?;
@@ -81,7 +92,7 @@ pub(crate) fn compile(
 
     let program = Program::new(fused, complex, kernels, guards, code, engine, options)?;
     clock.done(Stage::Memory, &|| explain::memory(&program));
-    Ok(Compiled { program, deferred })
+    Ok(program)
 }
 
 /// Refuses tensors whose number of elements overflows whatever the sizes are; the others are checked at bind.
@@ -107,7 +118,7 @@ fn check_count(shape: &[Dim], dtype: DType) -> Result<(), DimError> {
 }
 
 /// Proves every access of every kernel, or says which sizes must be checked at bind.
-fn verify_all(kernels: &[Lowered]) -> Result<Vec<BoundGuard>, Error> {
+pub(crate) fn verify_all(kernels: &[Lowered]) -> Result<Vec<BoundGuard>, Error> {
     let mut guards: Vec<BoundGuard> = Vec::new();
     for lowered in kernels {
         let found = verify(&lowered.kernel).map_err(|findings| {

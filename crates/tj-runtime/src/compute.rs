@@ -7,7 +7,7 @@
 use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use smallvec::SmallVec;
 use tj_ir::{Cause, Defer, Known, LazyTensor, Structure};
@@ -15,8 +15,9 @@ use tj_plan::{Backend, Engine, Scheduler};
 use tj_tensor::Tensor;
 
 use crate::bind::Values;
-use crate::cache::{self, Cached, Facts};
+use crate::cache::{self, Cached, Compiled, Facts};
 use crate::call::{Arguments, Call};
+use crate::chain::{self, Spent, storage_word};
 use crate::compile::compile;
 use crate::error::Error;
 use crate::executable::Executable;
@@ -25,7 +26,7 @@ use crate::options::CompileOptions;
 use crate::outputs::{Compute, Lazies};
 use crate::program::internal;
 use crate::reason::reason;
-use crate::report::{Cost, RunReport};
+use crate::report::RunReport;
 use crate::select::Taken;
 use crate::stages;
 
@@ -174,14 +175,17 @@ enum Times {
 /// What ran, and what it cost.
 pub(crate) struct Ran {
     cached: Arc<Cached>,
-    cost: Cost,
-    kernel_times: Vec<(String, Duration)>,
+    spent: SmallVec<[Spent; 1]>,
 }
 
 impl Ran {
     fn report(self) -> RunReport {
-        let report = self.cost.report(&self.cached.executable.program);
-        RunReport { kernel_times: self.kernel_times, ..report }
+        let executables = self.cached.executables();
+        let reports = self.spent.into_iter().map(|(number, cost, kernel_times)| {
+            let report = cost.report(&executables[number].program);
+            RunReport { kernel_times, ..report }
+        });
+        reports.reduce(RunReport::and_then).unwrap_or_default()
     }
 }
 
@@ -250,12 +254,21 @@ fn run_read(
     times: Times,
 ) -> Result<(Vec<Tensor>, Ran), Error> {
     add_words(structure, options, scheduler);
-    let compile = || compile_cached(lazies, known, structure, options, scheduler);
+    let is_walked = add_storage(structure, lazies, options, scheduler);
+    let compile = || compile_cached(lazies, known, structure, options, scheduler, is_walked);
     let cached = cache::find(structure.words(), compile)?;
-    let executable = &cached.executable;
     let sizes = cached.sizes.iter().map(|&at| structure.value(at));
     let values: Values = sizes.collect();
     let inputs: SmallVec<[&Tensor; 8]> = structure.inputs().iter().map(|tensor| &**tensor).collect();
+    let executable = match &cached.code {
+        Compiled::One(executable) => executable,
+        Compiled::Chain(chain) => {
+            let timed = times == Times::Measured;
+            let numbers = structure.numbers();
+            let (outputs, spent) = chain::run(chain, &inputs, &values, numbers, options.max_bytes, timed)?;
+            return Ok((outputs, Ran { cached: cached.clone(), spent: spent.into() }));
+        }
+    };
     if !executable.program.binder.fits(&inputs, &values) {
         return Err(internal("compute", &"a program was found that is for other sizes"));
     }
@@ -266,7 +279,31 @@ fn run_read(
     }
     let (outputs, cost) = executable.finish(&call, structure.numbers(), SmallVec::new())?;
     let kernel_times = call.kernel_times(&executable.program);
-    Ok((outputs, Ran { cached: cached.clone(), cost, kernel_times }))
+    Ok((outputs, Ran { cached: cached.clone(), spent: SmallVec::from_iter([(0, cost, kernel_times)]) }))
+}
+
+/// Adds how each argument is stored, if kernels shall walk one: then the program is a chain.
+pub(crate) fn add_storage(
+    structure: &mut Structure,
+    lazies: &[LazyTensor],
+    options: &CompileOptions,
+    scheduler: &dyn Scheduler,
+) -> bool {
+    if structure.inputs().iter().all(|tensor| tensor.stored().is_none()) {
+        return false;
+    }
+    // The plan's own interpreter is the oracle: it sees dense copies, as programs with complex numbers do.
+    let is_complex = structure.inputs().iter().any(|tensor| tensor.dtype().is_complex())
+        || lazies.iter().any(|lazy| lazy.dtype().is_complex());
+    if is_complex || options.engine(scheduler) == Engine::InterpretPlan {
+        return false;
+    }
+    let words: SmallVec<[u64; 8]> = structure.inputs().iter().map(|tensor| storage_word(tensor)).collect();
+    if words.iter().all(|&word| word == 0) {
+        return false;
+    }
+    words.into_iter().for_each(|word| structure.add_word(word));
+    true
 }
 
 /// What must be equal besides the program: the engine, what the scheduler says of itself, its name.
@@ -285,17 +322,23 @@ fn compile_cached(
     structure: &Structure,
     options: &CompileOptions,
     scheduler: &dyn Scheduler,
+    is_walked: bool,
 ) -> Result<Cached, Error> {
     let reason = reason(lazies, known, options, scheduler)?;
     let since = Instant::now();
-    let compiled = compile(lazies, known, options, scheduler, &mut Silent)?;
-    let mut program = compiled.program;
-    program.forget_data();
-    let symbols = program.binder.symbols().iter().zip(&compiled.deferred);
-    let sizes = symbols.map(|(symbol, deferred)| {
+    let (code, deferred) = if is_walked {
+        let compiled = chain::compile(lazies, known, options, scheduler, &mut Silent)?;
+        (Compiled::Chain(compiled.chain), compiled.deferred)
+    } else {
+        let compiled = compile(lazies, known, options, scheduler, &mut Silent)?;
+        let mut program = compiled.program;
+        program.forget_data();
+        (Compiled::One(Box::new(Executable::new(program))), compiled.deferred)
+    };
+    let sizes = deferred.iter().enumerate().map(|(number, deferred)| {
         let deferred = deferred.as_ref();
         let at = deferred.and_then(|deferred| structure.symbols().iter().position(|known| known == deferred));
-        at.ok_or_else(|| Error::UnboundSymbol { symbol: symbol.to_string() })
+        at.ok_or_else(|| Error::UnboundSymbol { symbol: format!("size {number}") })
     });
     let sizes = sizes.collect::<Result<_, _>>()?;
     let facts = Facts {
@@ -304,7 +347,7 @@ fn compile_cached(
         compile_time: since.elapsed(),
         hits: AtomicU64::new(0),
     };
-    Ok(Cached { executable: Executable::new(program), sizes, facts })
+    Ok(Cached { code, sizes, facts })
 }
 
 fn engine_word(engine: Engine) -> u64 {

@@ -5,6 +5,8 @@ use std::fmt::Write as _;
 use tj_ir::expr::Source;
 use tj_ir::text::counted;
 use tj_kernel::Lowered;
+use tj_plan::sparse::steps::{Step, StepProgram};
+use tj_plan::sparse::{Argument, ResultKind};
 use tj_plan::{Backend, Fused, Plan, QueryId};
 
 use crate::options::built_in;
@@ -38,6 +40,53 @@ pub(crate) fn fused(fused: &Fused) -> String {
     }
     text.push_str(&fused.plan.to_string());
     text
+}
+
+/// The steps of a plan over arguments that are stored by levels.
+pub(crate) fn steps(steps: &[Step]) -> String {
+    let mut text = String::new();
+    for (number, step) in steps.iter().enumerate() {
+        let list = |names: Vec<String>| names.join(", ");
+        let from = list(step.from.iter().map(source).collect());
+        let gives = list(step.gives.iter().map(ToString::to_string).collect());
+        match &step.program {
+            StepProgram::Dense(plan) => {
+                let queries = counted(plan.queries.len(), "query", "queries");
+                let _ = writeln!(text, "step {number}: {gives} from {from}: dense, {queries}");
+            }
+            StepProgram::Nest(nest) => {
+                let loops = list(nest.loops.iter().map(|index| format!("i{index}")).collect());
+                let result = match nest.result {
+                    ResultKind::Dense => "a dense result".to_string(),
+                    ResultKind::Stored => "entries, counted first".to_string(),
+                    ResultKind::AsArgument(of) => format!("the entries of {}", source(&step.from[of])),
+                };
+                let combined =
+                    nest.combined.map_or(String::new(), |op| format!(", combined by {}", op.name()));
+                let _ = writeln!(
+                    text,
+                    "step {number}: {gives} from {from}: walks {loops}{combined}, gives {result}; work {:.0} by guess",
+                    nest.cost
+                );
+                for (argument, from) in nest.arguments.iter().zip(&step.from) {
+                    let how = match argument {
+                        Argument::Stored(operand) => format!("as {}", operand.format),
+                        Argument::Dense(axes) if axes.is_sorted() => "dense".to_string(),
+                        Argument::Dense(axes) => format!("dense with axes {axes:?}"),
+                    };
+                    let _ = writeln!(text, "  reads {} {how}", source(from));
+                }
+            }
+        }
+    }
+    text
+}
+
+fn source(source: &Source) -> String {
+    match source {
+        Source::Input(i) => format!("argument {i}"),
+        Source::Def(q) => QueryId(*q).to_string(),
+    }
 }
 
 /// Kernels.

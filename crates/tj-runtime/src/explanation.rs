@@ -10,8 +10,9 @@ use tj_plan::{Reason, Scheduler, Sizes};
 
 use crate::bind::Values;
 use crate::cache;
+use crate::chain;
 use crate::compile::compile;
-use crate::compute::add_words;
+use crate::compute::{add_storage, add_words};
 use crate::error::Error;
 use crate::explain::{c, clif};
 use crate::graph::CompiledGraph;
@@ -113,6 +114,14 @@ pub fn explain<C: Compute>(what: C) -> Result<Explanation, Error> {
         return by_stages(&lazies, &options, &*scheduler);
     }
     let mut explanation = Explanation::default();
+    if read.is_ok() {
+        add_words(&mut structure, &options, &*scheduler);
+        if add_storage(&mut structure, &lazies, &options, &*scheduler) {
+            chain::compile(&lazies, &Known::new(), &options, &*scheduler, &mut explanation)?;
+            explanation.look_up(&structure, &lazies, &options, &*scheduler)?;
+            return Ok(explanation);
+        }
+    }
     let compiled = compile(&lazies, &Known::new(), &options, &*scheduler, &mut explanation)?;
     explanation.add_program(&compiled.program);
     match read {
@@ -123,11 +132,7 @@ pub fn explain<C: Compute>(what: C) -> Result<Explanation, Error> {
     if let Some(values) = values.collect::<Option<Values>>() {
         explanation.add_arena(&compiled.program, values);
     }
-    add_words(&mut structure, &options, &*scheduler);
-    explanation.cache = Some(match cache::peek(structure.words()) {
-        Some(cached) => cached.facts.to_string(),
-        None => format!("not found: {}", reason(&lazies, &Known::new(), &options, &*scheduler)?),
-    });
+    explanation.look_up(&structure, &lazies, &options, &*scheduler)?;
     Ok(explanation)
 }
 
@@ -180,6 +185,21 @@ impl Explanation {
             "clif" => Some(self.clif.clone()),
             _ => self.sections().into_iter().find(|(known, _)| *known == name).map(|(_, text)| text),
         }
+    }
+
+    /// Says whether the cache has a program.
+    fn look_up(
+        &mut self,
+        structure: &Structure,
+        lazies: &[LazyTensor],
+        options: &CompileOptions,
+        scheduler: &dyn Scheduler,
+    ) -> Result<(), Error> {
+        self.cache = Some(match cache::peek(structure.words()) {
+            Some(cached) => cached.facts.to_string(),
+            None => format!("not found: {}", reason(lazies, &Known::new(), options, scheduler)?),
+        });
+        Ok(())
     }
 
     /// One page that needs nothing else: no script, no file, no network.

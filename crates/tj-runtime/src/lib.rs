@@ -16,6 +16,7 @@ mod bind;
 mod budget;
 mod cache;
 mod call;
+mod chain;
 mod clock;
 mod code;
 mod compile;

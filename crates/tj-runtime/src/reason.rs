@@ -4,7 +4,7 @@ use tj_ir::{Known, LazyTensor, Structure};
 use tj_plan::Scheduler;
 
 use crate::cache;
-use crate::compute::add_words;
+use crate::compute::{add_storage, add_words};
 use crate::error::Error;
 use crate::options::CompileOptions;
 
@@ -22,6 +22,8 @@ pub(crate) fn reason(
     structure.read_described(lazies, known)?;
     let own = structure.words().len();
     add_words(&mut structure, options, scheduler);
+    let storage = structure.words().len();
+    add_storage(&mut structure, lazies, options, scheduler);
     let Some(window) = cache::nearest_difference(structure.words()) else {
         return Ok("the cache is empty".to_string());
     };
@@ -32,6 +34,7 @@ pub(crate) fn reason(
                 0 => "the engine or back end",
                 1..=3 => "the options of the compilation",
                 4 => "the options of the scheduler",
+                _ if at >= storage => "how an argument is stored",
                 _ => "the scheduler",
             };
             part.to_string()

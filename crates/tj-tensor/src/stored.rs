@@ -22,6 +22,7 @@ mod index;
 pub(crate) mod print;
 mod remap;
 mod sort;
+mod values;
 
 use std::sync::{Arc, OnceLock};
 

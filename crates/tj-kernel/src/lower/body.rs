@@ -77,7 +77,7 @@ impl Ctx<'_> {
         ids.iter().map(|id| done[id]).collect()
     }
 
-    fn number(&mut self, number: u32, dtype: DType) -> Value {
+    pub(super) fn number(&mut self, number: u32, dtype: DType) -> Value {
         if let Some(&value) = self.number_values.get(&number) {
             return value;
         }

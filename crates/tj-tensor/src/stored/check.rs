@@ -221,7 +221,7 @@ impl Stored {
         }
     }
 
-    fn check_leaf(&self) -> Result<(), TensorError> {
+    pub(super) fn check_leaf(&self) -> Result<(), TensorError> {
         let fail = |reason: String| Err(TensorError::Format { reason });
         match (&self.leaf, self.format.leaf()) {
             (Leaf::Values(values), LeafKind::Values) => {

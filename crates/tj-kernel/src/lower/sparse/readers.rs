@@ -1,0 +1,195 @@
+//! Reads of what is stored by levels, and how far each has gone.
+
+use tj_ir::expr::{Indices, Source};
+use tj_ir::{Dim, Expr, ExprId};
+use tj_plan::sparse::{Argument, Nest, OperandLevel};
+use tj_tensor::DType;
+
+use super::Walk;
+use crate::ir::{BinOp, CmpOp, Value};
+
+/// A read, and where it is.
+#[derive(Clone, Debug)]
+pub(super) struct Reader {
+    pub id: ExprId,
+    pub argument: usize,
+    pub at: Indices,
+    pub levels: Vec<OperandLevel>,
+    /// The level that it has not gone through yet.
+    pub next: usize,
+    /// Its position in the level before that.
+    pub position: Option<Value>,
+    /// Whether there is such a position; `None` if there always is.
+    pub present: Option<Value>,
+    /// What it reads, once that is known.
+    pub value: Option<Value>,
+}
+
+/// All readers of a nest, before the first loop.
+pub(super) fn readers(nest: &Nest) -> Vec<Reader> {
+    let arena = &nest.plan.arena;
+    let mut found = Vec::new();
+    for id in arena.reachable(&[nest.plan.queries[0].body]) {
+        if let Expr::Read { source: Source::Input(i), at } = arena.node(id)
+            && let Argument::Stored(operand) = &nest.arguments[*i as usize]
+        {
+            found.push(Reader {
+                id,
+                argument: *i as usize,
+                at: at.clone(),
+                levels: operand.levels(),
+                next: 0,
+                position: None,
+                present: None,
+                value: None,
+            });
+        }
+    }
+    found
+}
+
+fn is_plain(dim: &Dim, index: u32) -> bool {
+    dim.as_symbol().and_then(tj_ir::Symbol::as_index) == Some(index)
+}
+
+impl Reader {
+    /// Whether its next level is a list of the coordinates of an index.
+    pub fn walks(&self, index: u32) -> bool {
+        self.levels
+            .get(self.next)
+            .is_some_and(|level| level.list.is_some() && is_plain(&self.at[level.dim], index))
+    }
+
+    /// Whether it reads at an index.
+    pub fn speaks_of(&self, index: u32) -> bool {
+        self.at.iter().any(|dim| dim.symbols().any(|symbol| symbol.as_index() == Some(index)))
+    }
+}
+
+impl Walk<'_> {
+    /// Moves every reader through the levels whose coordinates are known by now.
+    pub fn locate(&mut self) {
+        for at in 0..self.readers.len() {
+            while let Some(level) = self.readers[at].levels.get(self.readers[at].next).copied() {
+                let dim = self.readers[at].at[level.dim].clone();
+                let is_known = |symbol: tj_ir::Symbol| {
+                    symbol.as_index().is_none_or(|index| self.ctx.index.contains_key(&index))
+                };
+                if !dim.symbols().all(is_known) {
+                    break;
+                }
+                let coordinate = self.ctx.dim(&dim);
+                match level.list {
+                    None => self.step(at, coordinate, level),
+                    Some(_) => self.search(at, coordinate),
+                }
+                self.readers[at].next += 1;
+            }
+        }
+    }
+
+    fn position(&mut self, at: usize) -> Value {
+        match self.readers[at].position {
+            Some(position) => position,
+            None => self.ctx.b.int(0),
+        }
+    }
+
+    /// Through a dense level.
+    fn step(&mut self, at: usize, coordinate: Value, level: OperandLevel) {
+        let position = self.position(at);
+        let extent = self.nest.plan.inputs[self.readers[at].argument].shape[level.dim].clone();
+        let extent = self.ctx.size(&extent);
+        let start = self.ctx.b.binary(BinOp::Mul, position, extent);
+        self.readers[at].position = Some(self.ctx.b.binary(BinOp::Add, start, coordinate));
+    }
+
+    /// The ends of the list of a reader's next level: an empty one if it has no position.
+    pub fn fiber(&mut self, at: usize) -> (Value, Value) {
+        let position = self.position(at);
+        let reader = &self.readers[at];
+        let (next, argument, present) = (reader.next, reader.argument, reader.present);
+        let arrays = self.arrays[argument].as_ref().expect("what readers read has been declared");
+        let (positions, _) = arrays.lists[next].expect("a list has its arrays");
+        let b = &mut self.ctx.b;
+        let Some(present) = present else {
+            let one = b.int(1);
+            let after = b.binary(BinOp::Add, position, one);
+            let (lo, hi) = (b.load(positions, position), b.load(positions, after));
+            return (b.cast(lo, DType::I64), b.cast(hi, DType::I64));
+        };
+        let zero = b.int(0);
+        let (low, high) = (b.declare(zero), b.declare(zero));
+        b.open_condition();
+        let one = b.int(1);
+        let after = b.binary(BinOp::Add, position, one);
+        let (lo, hi) = (b.load_here(positions, position), b.load_here(positions, after));
+        let (lo, hi) = (b.cast(lo, DType::I64), b.cast(hi, DType::I64));
+        b.set(low, lo);
+        b.set(high, hi);
+        let then = b.close_block();
+        b.push_if(present, then, Vec::new());
+        (b.get(low), b.get(high))
+    }
+
+    /// The coordinate of an entry of a reader's next level.
+    pub fn coordinate(&mut self, at: usize, entry: Value) -> Value {
+        let reader = &self.readers[at];
+        let arrays = self.arrays[reader.argument].as_ref().expect("what readers read has been declared");
+        let (_, coordinates) = arrays.lists[reader.next].expect("a list has its arrays");
+        let loaded = self.ctx.b.load_here(coordinates, entry);
+        self.ctx.b.cast(loaded, DType::I64)
+    }
+
+    /// Along a list to a coordinate that is known, by halves.
+    fn search(&mut self, at: usize, coordinate: Value) {
+        let (lo, hi) = self.fiber(at);
+        let b = &mut self.ctx.b;
+        let no = b.constant(tj_tensor::Scalar::Bool(false));
+        let zero = b.int(0);
+        let (found, entry) = (b.declare(no), b.declare(zero));
+        let some = b.compare(CmpOp::Lt, lo, hi);
+        b.open_condition();
+        let one = b.int(1);
+        let last = b.binary(BinOp::Sub, hi, one);
+        let (low, high) = (b.declare(lo), b.declare(hi));
+        b.open_condition();
+        let (x, y) = (b.get(low), b.get(high));
+        let more = b.compare(CmpOp::Lt, x, y);
+        let head = b.close_block();
+        b.open_condition();
+        let sum = b.binary(BinOp::Add, x, y);
+        let half = b.binary(BinOp::Sar, sum, one);
+        // It is below the end already; this says so.
+        let middle = b.binary(BinOp::Min, half, last);
+        let there = self.coordinate(at, middle);
+        let b = &mut self.ctx.b;
+        let before = b.compare(CmpOp::Lt, there, coordinate);
+        let after = b.binary(BinOp::Add, middle, one);
+        let low_next = b.select(before, after, x);
+        let high_next = b.select(before, y, middle);
+        b.set(low, low_next);
+        b.set(high, high_next);
+        let body = b.close_block();
+        b.push_while(head, more, body);
+        let first = b.get(low);
+        let inside = b.compare(CmpOp::Lt, first, hi);
+        b.open_condition();
+        let there = self.coordinate(at, first);
+        let b = &mut self.ctx.b;
+        let equal = b.compare(CmpOp::Eq, there, coordinate);
+        b.set(found, equal);
+        b.set(entry, first);
+        let then = b.close_block();
+        b.push_if(inside, then, Vec::new());
+        let then = b.close_block();
+        b.push_if(some, then, Vec::new());
+        let (found, entry) = (b.get(found), b.get(entry));
+        // What is found is in the list; this says so.
+        let inside = b.compare(CmpOp::Lt, entry, hi);
+        let found = b.binary(BinOp::And, found, inside);
+        let reader = &mut self.readers[at];
+        reader.position = Some(entry);
+        reader.present = Some(found);
+    }
+}

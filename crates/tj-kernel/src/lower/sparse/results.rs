@@ -1,0 +1,431 @@
+//! What the loops of a nest do with values: dense results, and entries that are counted or written.
+
+use tj_ir::expand::expand;
+use tj_ir::{Dim, Expr, ExprId, ReduceOp};
+use tj_plan::sparse::Nest;
+use tj_plan::sparse::space::Tree;
+use tj_tensor::{DType, Scalar};
+
+use super::walk::Range;
+use super::{Phase, Tasks, Walk, nest_spaces, readers, tasks};
+use crate::ir::{BinOp, Buf, CmpOp, LoopKind, Value, Var};
+use crate::lower::address::linear;
+
+/// Elements of a loop that stores side by side.
+const LANES: u32 = 32;
+
+/// Whether tasks of a nest with a dense result may run side by side: each has elements of its own.
+pub(super) fn is_parallel(nest: &Nest, rank: usize) -> bool {
+    tasks(nest) != Tasks::One && nest.loops.first().is_some_and(|&index| (index as usize) < rank)
+}
+
+/// Whether a dense result is filled before the loops run: they leave something out, or they add to it and do not start with
+/// its axes.
+pub(super) fn fills_first(nest: &Nest) -> bool {
+    let rank = nest.plan.queries[0].shape.len();
+    let leading = nest.loops.iter().take_while(|&&index| (index as usize) < rank).count();
+    if nest.combined.is_some() && leading == 0 {
+        return true;
+    }
+    let tree = nest_spaces(nest)[&nest.inner].tree.clone();
+    let readers = readers::readers(nest);
+    // A loop of an axis that walks lists, wherever its reader is by then.
+    let listed = |id: ExprId, index: u32| {
+        let reader = readers.iter().find(|reader| reader.id == id);
+        reader.is_some_and(|reader| {
+            reader.levels.iter().any(|level| {
+                level.list.is_some() && tj_plan::sparse::plain(&reader.at[level.dim]) == Some(index)
+            })
+        })
+    };
+    let outer = if nest.combined.is_some() { leading } else { nest.loops.len() };
+    nest.loops[..outer].iter().any(|&index| tree.at(&|id| listed(id, index)) != Tree::All)
+}
+
+impl Walk<'_> {
+    /// Fills a dense result.
+    pub fn prefill(&mut self) {
+        let dtype = self.nest.plan.queries[0].dtype;
+        let value = match (self.nest.combined, self.nest.fill) {
+            (Some(op), _) => self.neutral(op, dtype),
+            (None, fill) => fill.unwrap_or_else(|| Scalar::zero(dtype)),
+        };
+        let value = self.ctx.b.constant(value);
+        let out = self.output(0);
+        let (lo, hi) = self.ctx.b.task();
+        let var = self.ctx.b.open_loop();
+        self.ctx.b.store(out, var, value);
+        self.ctx.b.close_loop(LoopKind::Lanes(LANES), var, lo, hi);
+    }
+
+    /// The loops.
+    pub fn main(&mut self) {
+        let loops = self.nest.loops.clone();
+        match (self.phase, self.nest.combined) {
+            (Phase::Dense, None) => self.stored_everywhere(&loops),
+            (Phase::Dense, Some(op)) => self.added(&loops, op),
+            (Phase::Count | Phase::Fill, Some(op)) => self.collected(&loops, op),
+            (Phase::Count, None) => self.counted(&loops),
+            (Phase::Fill, None) => self.written(&loops),
+            (Phase::Values, _) => self.of_entries(&loops),
+        }
+    }
+
+    fn inner_tree(&self) -> Tree {
+        self.tree(self.nest.inner)
+    }
+
+    /// The first of `loops` over the task range if there are tasks, with the number of the task for `body`.
+    pub fn first(&mut self, loops: &[u32], body: &mut dyn FnMut(&mut Self, Option<Value>)) {
+        let tree = self.inner_tree();
+        match (tasks(self.nest), loops.first()) {
+            (Tasks::Rows, Some(&first)) => {
+                self.walk(first, &tree, Range::Task, &mut |walk| {
+                    let row = walk.ctx.index[&first];
+                    body(walk, Some(row));
+                });
+            }
+            (Tasks::Entries, Some(&first)) => {
+                self.walk(first, &tree, Range::Task, &mut |walk| {
+                    let entry = walk.task;
+                    body(walk, entry);
+                });
+            }
+            (Tasks::One, _) | (_, None) => body(self, None),
+        }
+    }
+
+    fn after_first<'l>(&self, loops: &'l [u32]) -> &'l [u32] {
+        if tasks(self.nest) == Tasks::One { loops } else { &loops[1..] }
+    }
+
+    fn at_result(&mut self) -> Value {
+        let shape = self.nest.plan.queries[0].shape.clone();
+        let at: Vec<Dim> = (0..shape.len() as u32).map(Dim::index).collect();
+        self.ctx.dim(&linear(&at, &shape))
+    }
+
+    /// A dense result, each element once.
+    fn stored_everywhere(&mut self, loops: &[u32]) {
+        let (out, inner, tree) = (self.output(0), self.nest.inner, self.inner_tree());
+        if !is_parallel(self.nest, self.rank()) || loops.len() == 1 {
+            let range = if is_parallel(self.nest, self.rank()) { Range::Task } else { Range::Whole };
+            return self.rows(loops, range, &tree, out, inner);
+        }
+        self.walk(loops[0], &tree, Range::Task, &mut |walk| {
+            walk.rows(&loops[1..], Range::Whole, &tree, out, inner);
+        });
+    }
+
+    fn rows(&mut self, loops: &[u32], range: Range, tree: &Tree, out: Buf, inner: ExprId) {
+        match loops {
+            [] => {
+                let value = self.value(inner);
+                let index = self.at_result();
+                self.ctx.b.store(out, index, value);
+            }
+            &[last] => self.row(last, range, tree, out, inner),
+            &[first, ..] => {
+                self.walk(first, tree, range, &mut |walk| {
+                    walk.rows(&loops[1..], Range::Whole, tree, out, inner);
+                });
+            }
+        }
+    }
+
+    /// The innermost axis: side by side where that is possible. If lists are followed, first as if they were empty, then at
+    /// their entries.
+    fn row(&mut self, index: u32, range: Range, tree: &Tree, out: Buf, inner: ExprId) {
+        let mut store = |walk: &mut Self| {
+            let value = walk.value(inner);
+            let at = walk.at_result();
+            walk.ctx.b.store(out, at, value);
+        };
+        let is_last = index as usize + 1 == self.rank();
+        if self.is_plain(index, tree) {
+            let lanes = is_last && self.is_flat_after(inner, index) && self.is_adjacent(inner, index);
+            if lanes {
+                self.read_ahead();
+            }
+            let kind = if lanes { LoopKind::Lanes(LANES) } else { LoopKind::Serial };
+            return self.everywhere(index, range, kind, &mut store);
+        }
+        let walkers: Vec<usize> =
+            (0..self.readers.len()).filter(|&at| self.readers[at].walks(index)).collect();
+        let ids: Vec<ExprId> = walkers.iter().map(|&at| self.readers[at].id).collect();
+        let is_all = tree.at(&|id| ids.contains(&id)) == Tree::All;
+        let last_level = |at: &usize| self.readers[*at].next + 1 == self.readers[*at].levels.len();
+        let splits = is_all
+            && is_last
+            && range == Range::Whole
+            && walkers.iter().all(last_level)
+            && self.is_adjacent(inner, index)
+            && self
+                .nest
+                .plan
+                .arena
+                .reachable(&[inner])
+                .iter()
+                .all(|&node| !matches!(self.node(node), Expr::Reduce { .. }));
+        if !splits {
+            return self.walk(index, tree, range, &mut store);
+        }
+        let outside = (self.readers.clone(), self.known.clone());
+        for &at in &walkers {
+            let fill = self.operand(self.readers[at].argument).fill;
+            let fill = self.ctx.b.constant(fill);
+            let reader = &mut self.readers[at];
+            reader.value = Some(fill);
+            reader.next += 1;
+        }
+        self.read_ahead();
+        let lanes = self.is_flat_after(inner, index);
+        let kind = if lanes { LoopKind::Lanes(LANES) } else { LoopKind::Serial };
+        self.everywhere(index, Range::Whole, kind, &mut store);
+        (self.readers, self.known) = outside;
+        let any = Tree::Or(ids.into_iter().map(Tree::Leaf).collect());
+        let any = if let Tree::Or(trees) = &any
+            && trees.len() == 1
+        {
+            trees[0].clone()
+        } else {
+            any
+        };
+        self.walk(index, &any, Range::Whole, &mut store);
+    }
+
+    /// Whether an expression is flat once the loop of an index runs, which moves readers through dense levels only.
+    fn is_flat_after(&self, id: ExprId, index: u32) -> bool {
+        let arrives = |reader: &readers::Reader| reader.value.is_some() || reader.next == reader.levels.len();
+        self.nest.plan.arena.reachable(&[id]).into_iter().all(|node| match self.node(node) {
+            Expr::Reduce { .. } => false,
+            Expr::Read { .. } => {
+                let reader = self.readers.iter().find(|reader| reader.id == node);
+                reader.is_none_or(|reader| {
+                    arrives(reader)
+                        && !reader.levels[reader.next..]
+                            .iter()
+                            .any(|level| tj_plan::sparse::plain(&reader.at[level.dim]) == Some(index))
+                })
+            }
+            Expr::Const(_) | Expr::Number(_) | Expr::Size(_) | Expr::Map { .. } | Expr::Call { .. } => true,
+        })
+    }
+
+    /// A dense result that loops add to.
+    fn added(&mut self, loops: &[u32], op: ReduceOp) {
+        let (out, inner, tree) = (self.output(0), self.nest.inner, self.inner_tree());
+        let rank = self.rank();
+        let leading = loops.iter().take_while(|&&index| (index as usize) < rank).count();
+        let mut range = if is_parallel(self.nest, rank) { Range::Task } else { Range::Whole };
+        if leading == 0 {
+            range = Range::Whole;
+        }
+        self.outside(&loops[..leading], range, &tree, &mut |walk| {
+            if leading > 0 {
+                let start = walk.neutral(op, walk.nest.plan.queries[0].dtype);
+                let start = walk.ctx.b.constant(start);
+                let mut rest: Vec<u32> =
+                    loops[leading..].iter().copied().filter(|&index| (index as usize) < rank).collect();
+                rest.sort_unstable();
+                walk.started(&rest, out, start);
+            }
+            walk.inside(&loops[leading..], &tree, out, inner, op);
+        });
+    }
+
+    fn outside(&mut self, loops: &[u32], range: Range, tree: &Tree, body: &mut dyn FnMut(&mut Self)) {
+        match loops.split_first() {
+            None => body(self),
+            Some((&first, rest)) => {
+                self.walk(first, tree, range, &mut |walk| walk.outside(rest, Range::Whole, tree, body));
+            }
+        }
+    }
+
+    /// Sets a part of the result to what a reduction starts from.
+    fn started(&mut self, axes: &[u32], out: Buf, start: Value) {
+        match axes {
+            [] => {
+                let at = self.at_result();
+                self.ctx.b.store(out, at, start);
+            }
+            &[index, ..] => {
+                // Nothing is read here, so that readers stay where they are.
+                let (lo, hi) = (self.ctx.b.int(0), self.ctx.size(&self.nest.extents[index as usize].clone()));
+                let kind = if axes.len() == 1 { LoopKind::Lanes(LANES) } else { LoopKind::Serial };
+                let var = self.ctx.b.open_loop();
+                let before = self.ctx.index.insert(index, var);
+                self.started(&axes[1..], out, start);
+                match before {
+                    Some(value) => self.ctx.index.insert(index, value),
+                    None => self.ctx.index.remove(&index),
+                };
+                self.ctx.b.close_loop(kind, var, lo, hi);
+            }
+        }
+    }
+
+    fn inside(&mut self, loops: &[u32], tree: &Tree, out: Buf, inner: ExprId, op: ReduceOp) {
+        let mut add = |walk: &mut Self| {
+            let value = walk.value(inner);
+            let at = walk.at_result();
+            let before = walk.ctx.b.load_here(out, at);
+            let after = expand(&mut walk.ctx.b, op.op(), &[before, value]);
+            walk.ctx.b.store(out, at, after);
+        };
+        match loops {
+            [] => add(self),
+            &[last] => {
+                let lanes = last as usize + 1 == self.rank()
+                    && self.is_plain(last, tree)
+                    && self.is_flat_after(inner, last)
+                    && self.is_adjacent(inner, last);
+                if lanes {
+                    self.read_ahead();
+                    return self.everywhere(last, Range::Whole, LoopKind::Lanes(LANES), &mut add);
+                }
+                self.walk(last, tree, Range::Whole, &mut add);
+            }
+            &[first, ..] => {
+                self.walk(first, tree, Range::Whole, &mut |walk| {
+                    walk.inside(&loops[1..], tree, out, inner, op);
+                });
+            }
+        }
+    }
+
+    /// How many entries each task has, structure alone.
+    fn counted(&mut self, loops: &[u32]) {
+        let out = self.output(0);
+        let tree = self.inner_tree();
+        self.first(loops, &mut |walk, task| {
+            let zero = walk.ctx.b.int(0);
+            let count = walk.ctx.b.declare(zero);
+            let rest = walk.after_first(loops).to_vec();
+            walk.loops(&rest, &tree, &mut |walk| {
+                let (n, one) = (walk.ctx.b.get(count), walk.ctx.b.int(1));
+                let more = walk.ctx.b.binary(BinOp::Add, n, one);
+                walk.ctx.b.set(count, more);
+            });
+            let n = walk.ctx.b.get(count);
+            let task = task.unwrap_or(zero);
+            walk.ctx.b.store(out, task, n);
+        });
+    }
+
+    /// Coordinates and values.
+    fn written(&mut self, loops: &[u32]) {
+        let inner = self.nest.inner;
+        let tree = self.inner_tree();
+        self.first(loops, &mut |walk, task| {
+            let mut writer = walk.writer(task);
+            let rest = walk.after_first(loops).to_vec();
+            walk.loops(&rest, &tree, &mut |walk| {
+                let value = walk.value(inner);
+                walk.write(&mut writer, None, value);
+            });
+            walk.close(&writer);
+        });
+    }
+
+    /// Where a task writes.
+    pub fn writer(&mut self, task: Option<Value>) -> Writer {
+        let zero = self.ctx.b.int(0);
+        let task = task.unwrap_or(zero);
+        let starts = self.ctx.source(tj_ir::expr::Source::Input(self.ctx.plan.inputs.len() as u32 - 1));
+        let one = self.ctx.b.int(1);
+        let next = self.ctx.b.binary(BinOp::Add, task, one);
+        let (lo, end) = (self.ctx.b.load(starts, task), self.ctx.b.load(starts, next));
+        let columns: Vec<Buf> = (0..super::columns(self.nest).len()).map(|at| self.output(at)).collect();
+        let values = self.output(columns.len());
+        let drops = self.output(columns.len() + 1);
+        let at = self.ctx.b.declare(lo);
+        let dropped = self.ctx.b.declare(zero);
+        Writer { task, at, end, columns, values, drops, dropped }
+    }
+
+    /// Writes an entry at the current coordinates, or at these.
+    pub fn write(&mut self, writer: &mut Writer, coordinates: Option<&[Value]>, value: Value) {
+        let own: Vec<Value> = match coordinates {
+            Some(coordinates) => coordinates.to_vec(),
+            None => super::columns(self.nest).iter().map(|index| self.ctx.index[index]).collect(),
+        };
+        let dtype = super::index_dtype(self.nest.width);
+        let at = self.ctx.b.get(writer.at);
+        // The tasks were counted, so that this holds; it says that no task writes where the next one does.
+        let inside = self.ctx.b.compare(CmpOp::Lt, at, writer.end);
+        self.ctx.b.open_condition();
+        for (&column, coordinate) in writer.columns.iter().zip(own) {
+            let narrow = self.ctx.b.cast(coordinate, dtype);
+            self.ctx.b.store(column, at, narrow);
+        }
+        self.ctx.b.store(writer.values, at, value);
+        let one = self.ctx.b.int(1);
+        let next = self.ctx.b.binary(BinOp::Add, at, one);
+        self.ctx.b.set(writer.at, next);
+        let then = self.ctx.b.close_block();
+        self.ctx.b.push_if(inside, then, Vec::new());
+        self.count_fill(writer.dropped, value);
+    }
+
+    /// Counts a value that is the fill, by its bits.
+    fn count_fill(&mut self, dropped: Var, value: Value) {
+        let Some(fill) = self.nest.fill else { return };
+        let is_fill = self.same_bits(value, fill);
+        let step = self.ctx.b.cast(is_fill, DType::I64);
+        let before = self.ctx.b.get(dropped);
+        let after = self.ctx.b.binary(BinOp::Add, before, step);
+        self.ctx.b.set(dropped, after);
+    }
+
+    /// Whether a value equals the fill; NaN does.
+    fn same_bits(&mut self, value: Value, fill: Scalar) -> Value {
+        let b = &mut self.ctx.b;
+        if fill.dtype().is_float() && fill.to_f64().is_nan() {
+            return b.compare(CmpOp::Ne, value, value);
+        }
+        let fill = b.constant(fill);
+        b.compare(CmpOp::Eq, value, fill)
+    }
+
+    pub fn close(&mut self, writer: &Writer) {
+        let dropped = self.ctx.b.get(writer.dropped);
+        self.ctx.b.store(writer.drops, writer.task, dropped);
+    }
+
+    /// Values alone, one for each entry of an argument.
+    fn of_entries(&mut self, loops: &[u32]) {
+        let inner = self.nest.inner;
+        let tree = self.inner_tree();
+        let Tree::Leaf(leaf) = tree else { panic!("lower: values alone are those of one reader") };
+        let (values, drops) = (self.output(0), self.output(1));
+        self.first(loops, &mut |walk, task| {
+            let zero = walk.ctx.b.int(0);
+            let dropped = walk.ctx.b.declare(zero);
+            let rest = walk.after_first(loops).to_vec();
+            walk.loops(&rest, &tree, &mut |walk| {
+                let value = walk.value(inner);
+                let reader = walk.readers.iter().find(|reader| reader.id == leaf);
+                let position = reader.and_then(|reader| reader.position);
+                let position = position.expect("a reader that has arrived has a position");
+                walk.ctx.b.store(values, position, value);
+                walk.count_fill(dropped, value);
+            });
+            let n = walk.ctx.b.get(dropped);
+            let task = task.unwrap_or(zero);
+            walk.ctx.b.store(drops, task, n);
+        });
+    }
+}
+
+/// Where a task writes its entries.
+pub(super) struct Writer {
+    task: Value,
+    at: Var,
+    end: Value,
+    columns: Vec<Buf>,
+    values: Buf,
+    drops: Buf,
+    dropped: Var,
+}

@@ -1,0 +1,332 @@
+//! What expressions are at the current place, reductions included.
+
+use smallvec::SmallVec;
+use tj_ir::expand::{combiner, expand};
+use tj_ir::expr::{Source, row_lanes};
+use tj_ir::{Dim, Expr, ExprId, ReduceOp};
+use tj_plan::sparse::order::chain;
+use tj_plan::sparse::plain;
+use tj_plan::sparse::space::{Tree, is_neutral};
+use tj_tensor::{DType, Scalar};
+
+use super::Walk;
+use super::walk::Range;
+use crate::ir::{BinOp, CmpOp, LoopKind, Value, Var};
+
+/// A reduction while its loops run.
+struct Sum {
+    op: ReduceOp,
+    dtype: DType,
+    total: Var,
+    /// Whether something has been combined, for an operator that starts from its first element.
+    any: Option<Var>,
+    /// How many places have been visited, if the others count.
+    visited: Option<Var>,
+}
+
+impl Walk<'_> {
+    /// The value of an expression.
+    pub fn value(&mut self, id: ExprId) -> Value {
+        if let Some(&known) = self.known.get(&id) {
+            return known;
+        }
+        let arena = &self.nest.plan.arena;
+        // What a reduction combines is evaluated inside of its loops.
+        let (mut open, mut order) = (vec![id], Vec::new());
+        while let Some(node) = open.pop() {
+            if order.contains(&node) || self.known.contains_key(&node) {
+                continue;
+            }
+            order.push(node);
+            if !matches!(arena.node(node), Expr::Reduce { .. }) {
+                open.extend_from_slice(arena.node(node).children());
+            }
+        }
+        order.sort_unstable();
+        for node in order {
+            let value = self.evaluate(node);
+            self.known.insert(node, value);
+        }
+        self.known[&id]
+    }
+
+    fn evaluate(&mut self, id: ExprId) -> Value {
+        let dtype = self.nest.plan.arena.dtype(id);
+        match self.node(id).clone() {
+            Expr::Const(value) => self.ctx.b.constant(value),
+            Expr::Number(number) => self.ctx.number(number, dtype),
+            Expr::Size(dim) => self.ctx.dim(&dim),
+            Expr::Read { source, at } => self.read(id, source, &at),
+            Expr::Map { op, args } => {
+                let args: SmallVec<[Value; 3]> = args.iter().map(|arg| self.known[arg]).collect();
+                expand(&mut self.ctx.b, op, &args)
+            }
+            Expr::Reduce { .. } => self.reduced(id),
+            Expr::Call { .. } => panic!("lower: a call among other expressions"),
+        }
+    }
+
+    fn read(&mut self, id: ExprId, source: Source, at: &[Dim]) -> Value {
+        if let Some(reader) = self.readers.iter().position(|reader| reader.id == id) {
+            return self.entry(reader);
+        }
+        let Source::Input(argument) = source else { panic!("lower: a nest reads arguments only") };
+        let input = self.dense[argument as usize].expect("a read without a reader is dense");
+        let source = Source::Input(input);
+        let (buffer, index) = self.ctx.locate(source, at);
+        if self.ctx.may_leave_loops(source, at) {
+            self.ctx.b.load(buffer, index)
+        } else {
+            self.ctx.b.load_here(buffer, index)
+        }
+    }
+
+    /// What a reader reads: its entry, or the fill.
+    fn entry(&mut self, at: usize) -> Value {
+        if let Some(value) = self.readers[at].value {
+            return value;
+        }
+        let reader = &self.readers[at];
+        assert!(reader.next == reader.levels.len(), "lower: a read is evaluated before its loops");
+        let (argument, present) = (reader.argument, reader.present);
+        let position = reader.position.unwrap_or_else(|| self.ctx.b.int(0));
+        let values = self.arrays[argument].as_ref().expect("what readers read has been declared").values;
+        let fill = self.operand(argument).fill;
+        let b = &mut self.ctx.b;
+        let value = match present {
+            None => b.load_here(values, position),
+            Some(present) => {
+                let fill = b.constant(fill);
+                let value = b.declare(fill);
+                b.open_condition();
+                let loaded = b.load_here(values, position);
+                b.set(value, loaded);
+                let then = b.close_block();
+                b.push_if(present, then, Vec::new());
+                b.get(value)
+            }
+        };
+        self.readers[at].value = Some(value);
+        value
+    }
+
+    /// Reads ahead of a loop in lanes, which has no branches.
+    pub fn read_ahead(&mut self) {
+        for at in 0..self.readers.len() {
+            if self.readers[at].next == self.readers[at].levels.len() {
+                self.entry(at);
+            }
+        }
+    }
+
+    /// A chain of reductions by one operator.
+    fn reduced(&mut self, id: ExprId) -> Value {
+        let (op, indices, inner) =
+            chain(&self.nest.plan.arena, id).expect("a reduction is a chain of at least itself");
+        let outside = (self.readers.clone(), self.known.clone());
+        let dtype = self.nest.plan.arena.dtype(id);
+        let fill = self.spaces[&inner].fill;
+        let counted = match (op, fill) {
+            (ReduceOp::By(_), _) | (_, None) => None,
+            (_, Some(fill)) => (!is_neutral(op, fill)).then_some(fill),
+        };
+        // Without a law for what is left out, nothing is.
+        let tree = match op {
+            ReduceOp::By(_) => Tree::All,
+            _ => self.tree(inner),
+        };
+        let value = match self.in_lanes(op, dtype, &indices, &tree, inner) {
+            Some(value) => value,
+            None => {
+                let sum = self.start(op, dtype, counted.is_some());
+                self.loops(&indices, &tree, &mut |walk| {
+                    let value = walk.value(inner);
+                    walk.add(&sum, value);
+                });
+                self.finish(&sum, counted, &indices)
+            }
+        };
+        (self.readers, self.known) = outside;
+        value
+    }
+
+    /// Nested loops over all of some indices.
+    pub fn loops(&mut self, indices: &[u32], tree: &Tree, body: &mut dyn FnMut(&mut Self)) {
+        match indices.split_first() {
+            None => body(self),
+            Some((&first, rest)) => {
+                self.walk(first, tree, Range::Whole, &mut |walk| walk.loops(rest, tree, body));
+            }
+        }
+    }
+
+    /// A sum over everything along one index, in lanes.
+    fn in_lanes(
+        &mut self,
+        op: ReduceOp,
+        dtype: DType,
+        indices: &[u32],
+        tree: &Tree,
+        inner: ExprId,
+    ) -> Option<Value> {
+        let &[index] = indices else { return None };
+        let primitive = combiner(op, dtype)?;
+        if !self.is_plain(index, tree) || !self.is_flat(inner) || !self.is_adjacent(inner, index) {
+            return None;
+        }
+        self.read_ahead();
+        let start = self.neutral(op, dtype);
+        let lanes = row_lanes(dtype) as u32;
+        let start = self.ctx.b.constant(start);
+        let total = self.ctx.b.declare_lanes(lanes, start);
+        self.everywhere(index, Range::Whole, LoopKind::Lanes(lanes), &mut |walk| {
+            let value = walk.value(inner);
+            let before = walk.ctx.b.get(total);
+            let after = walk.ctx.b.binary(primitive, before, value);
+            walk.ctx.b.set(total, after);
+        });
+        Some(self.ctx.b.fold(total, primitive))
+    }
+
+    /// Whether an expression has no reductions, and every reader in it has arrived.
+    pub fn is_flat(&self, id: ExprId) -> bool {
+        self.nest.plan.arena.reachable(&[id]).into_iter().all(|node| match self.node(node) {
+            Expr::Reduce { .. } => false,
+            Expr::Read { .. } => {
+                let reader = self.readers.iter().find(|reader| reader.id == node);
+                reader.is_none_or(|reader| reader.next == reader.levels.len())
+            }
+            Expr::Const(_) | Expr::Number(_) | Expr::Size(_) | Expr::Map { .. } | Expr::Call { .. } => true,
+        })
+    }
+
+    /// Whether every read goes along the last axis with an index, or not at all.
+    pub fn is_adjacent(&self, id: ExprId, index: u32) -> bool {
+        let uses = |dim: &Dim| dim.symbols().any(|symbol| symbol.as_index() == Some(index));
+        self.nest.plan.arena.reachable(&[id]).into_iter().all(|node| match self.node(node) {
+            Expr::Read { at, .. } => match at.split_last() {
+                None => true,
+                Some((last, others)) => {
+                    !others.iter().any(uses) && (!uses(last) || plain(last) == Some(index))
+                }
+            },
+            Expr::Const(_)
+            | Expr::Number(_)
+            | Expr::Size(_)
+            | Expr::Map { .. }
+            | Expr::Reduce { .. }
+            | Expr::Call { .. } => true,
+        })
+    }
+
+    /// What a reduction starts from. A sum starts from +0, since places that are left out are.
+    pub fn neutral(&self, op: ReduceOp, dtype: DType) -> Scalar {
+        match op {
+            ReduceOp::Sum => Scalar::zero(dtype),
+            ReduceOp::Prod
+            | ReduceOp::Max
+            | ReduceOp::Min
+            | ReduceOp::And
+            | ReduceOp::Or
+            | ReduceOp::Xor
+            | ReduceOp::By(_) => op.start(dtype).unwrap_or_else(|| op.empty_or_any(dtype)),
+        }
+    }
+
+    fn start(&mut self, op: ReduceOp, dtype: DType, is_counted: bool) -> Sum {
+        let start = self.neutral(op, dtype);
+        let b = &mut self.ctx.b;
+        let start = b.constant(start);
+        let total = b.declare(start);
+        let any = op.start(dtype).is_none().then(|| {
+            let no = b.constant(Scalar::Bool(false));
+            b.declare(no)
+        });
+        let visited = is_counted.then(|| {
+            let zero = b.int(0);
+            b.declare(zero)
+        });
+        Sum { op, dtype, total, any, visited }
+    }
+
+    fn add(&mut self, sum: &Sum, value: Value) {
+        let b = &mut self.ctx.b;
+        let before = b.get(sum.total);
+        let mut after = expand(b, sum.op.op(), &[before, value]);
+        if let Some(any) = sum.any {
+            let some = b.get(any);
+            after = b.select(some, after, value);
+            let yes = b.constant(Scalar::Bool(true));
+            b.set(any, yes);
+        }
+        b.set(sum.total, after);
+        if let Some(visited) = sum.visited {
+            let (count, one) = (b.get(visited), b.int(1));
+            let more = b.binary(BinOp::Add, count, one);
+            b.set(visited, more);
+        }
+    }
+
+    /// The result, with the places that were left out.
+    fn finish(&mut self, sum: &Sum, fill: Option<Scalar>, indices: &[u32]) -> Value {
+        let total = self.ctx.b.get(sum.total);
+        let (Some(fill), Some(visited)) = (fill, sum.visited) else { return total };
+        let all: Dim = indices.iter().map(|&index| &self.nest.extents[index as usize]).product();
+        let all = self.ctx.dim(&all);
+        let b = &mut self.ctx.b;
+        let visited = b.get(visited);
+        let left = b.binary(BinOp::Sub, all, visited);
+        let zero = b.int(0);
+        let some = b.compare(CmpOp::Gt, left, zero);
+        let value = b.constant(fill);
+        match sum.op {
+            ReduceOp::Sum if sum.dtype.is_bool() => {
+                let more = expand(b, sum.op.op(), &[total, value]);
+                b.select(some, more, total)
+            }
+            ReduceOp::Sum => {
+                let count = b.cast(left, sum.dtype);
+                let part = b.binary(BinOp::Mul, value, count);
+                let more = b.binary(BinOp::Add, total, part);
+                // No place: an infinite fill times 0 would be NaN.
+                b.select(some, more, total)
+            }
+            ReduceOp::Prod => self.power(total, value, left),
+            ReduceOp::Max | ReduceOp::Min | ReduceOp::And | ReduceOp::Or | ReduceOp::By(_) => {
+                let more = expand(b, sum.op.op(), &[total, value]);
+                b.select(some, more, total)
+            }
+            ReduceOp::Xor => {
+                let (one, more) = (b.int(1), expand(b, sum.op.op(), &[total, value]));
+                let odd = b.binary(BinOp::And, left, one);
+                let odd = b.compare(CmpOp::Eq, odd, one);
+                b.select(odd, more, total)
+            }
+        }
+    }
+
+    /// `total` times `base` to the power of `count`, by squaring.
+    fn power(&mut self, total: Value, base: Value, count: Value) -> Value {
+        let b = &mut self.ctx.b;
+        let (product, square, left) = (b.declare(total), b.declare(base), b.declare(count));
+        let (zero, one) = (b.int(0), b.int(1));
+        b.open_condition();
+        let n = b.get(left);
+        let more = b.compare(CmpOp::Gt, n, zero);
+        let head = b.close_block();
+        b.open_condition();
+        let (p, s) = (b.get(product), b.get(square));
+        let bit = b.binary(BinOp::And, n, one);
+        let odd = b.compare(CmpOp::Eq, bit, one);
+        let times = expand(b, tj_ir::Op::Mul, &[p, s]);
+        let next = b.select(odd, times, p);
+        b.set(product, next);
+        let squared = expand(b, tj_ir::Op::Mul, &[s, s]);
+        b.set(square, squared);
+        let half = b.binary(BinOp::Sar, n, one);
+        b.set(left, half);
+        let body = b.close_block();
+        b.push_while(head, more, body);
+        b.get(product)
+    }
+}

@@ -1,0 +1,336 @@
+//! The order of loops, by the work that it takes.
+//!
+//! Every order of the loops is tried, with the indices of a reduction at the root among those of the result or inside of
+//! them. The work is the sum over loops of how often their bodies run, where a loop runs as often as its tree says: an "and"
+//! as often as its shortest list, an "or" as the sum of its lists. Counts are not looked at, so that one program has one order:
+//! an axis has [`SIZE`] elements unless it is a number, a list has [`LIST`], and most rows have a list.
+
+use rustc_hash::FxHashMap;
+use tj_ir::expr::Source;
+use tj_ir::{Dim, Expr, ExprArena, ExprId, ReduceOp};
+
+use super::space::{Space, Tree, is_neutral};
+use super::{Access, StoredInput, plain};
+
+/// Elements of an axis, for guesses.
+pub const SIZE: f64 = 4096.0;
+
+/// Entries of a list, for guesses.
+pub const LIST: f64 = 16.0;
+
+/// What finding a coordinate in a list costs, in steps.
+const SEARCH: f64 = 6.0;
+
+/// What an entry costs that is put into another order once, in steps.
+const CONVERT: f64 = 4.0;
+
+/// What an entry costs that is added to a row which is collected and sorted, in steps.
+const COLLECT: f64 = 3.0;
+
+/// Results of at least this part of all elements are dense.
+const DENSE: f64 = 1.0 / 8.0;
+
+/// More loops are not tried in other orders.
+const MAX_TRIED: usize = 5;
+
+/// What orders are chosen for.
+pub struct Question<'a> {
+    /// The expressions.
+    pub arena: &'a ExprArena,
+    /// What is computed at every position of the result.
+    pub body: ExprId,
+    /// The spaces of its nodes.
+    pub spaces: &'a FxHashMap<ExprId, Space>,
+    /// How far each index runs; the first are the axes of the result.
+    pub extents: &'a [Dim],
+    /// The number of axes of the result.
+    pub rank: usize,
+    /// Its reads of what is stored by levels.
+    pub accesses: &'a [Access],
+    /// How a source is stored.
+    pub stored: &'a dyn Fn(Source) -> Option<&'a StoredInput>,
+}
+
+/// An order, and what it takes.
+#[derive(Clone, Debug)]
+pub struct Order {
+    /// The loops outside of everything.
+    pub loops: Vec<u32>,
+    /// What they hold.
+    pub inner: ExprId,
+    /// The reduction whose indices are among them.
+    pub combined: Option<ReduceOp>,
+    /// For each access, the order of the dimensions of its levels.
+    pub levels: Vec<Vec<usize>>,
+    /// Work.
+    pub cost: f64,
+    /// How many elements of the result are visited.
+    pub visited: f64,
+    /// How many elements it has.
+    pub elements: f64,
+}
+
+impl Order {
+    /// Whether the result has so few entries that it is stored by levels.
+    pub fn is_sparse(&self) -> bool {
+        self.visited < DENSE * self.elements
+    }
+}
+
+/// A chain of reductions by one operator: its indices, and what it combines.
+pub fn chain(arena: &ExprArena, root: ExprId) -> Option<(ReduceOp, Vec<u32>, ExprId)> {
+    let (mut indices, mut inner, mut by) = (Vec::new(), root, None);
+    while let Expr::Reduce { op, index, body, .. } = arena.node(inner) {
+        // Halves are rounded after each reduction, and widths differ where a sum of narrow integers begins.
+        if by.is_some_and(|by| by != *op) || (by.is_some() && matches!(op, ReduceOp::By(_))) {
+            break;
+        }
+        by = Some(*op);
+        indices.extend(index.as_index());
+        inner = *body;
+    }
+    by.map(|op| (op, indices, inner))
+}
+
+/// Guesses of how a read goes through its levels.
+#[derive(Clone)]
+struct Guess {
+    /// For each level, what it reads at, and how many entries a list has.
+    levels: Vec<(Dim, Option<f64>)>,
+}
+
+/// Where a walk through loops is.
+#[derive(Clone)]
+struct State {
+    bound: Vec<bool>,
+    next: Vec<usize>,
+    /// Steps at the current place beside its visit.
+    extra: f64,
+    visits: f64,
+    cost: f64,
+}
+
+/// Chooses an order.
+pub fn choose(q: &Question<'_>) -> Order {
+    let outputs: Vec<u32> = (0..q.rank as u32).collect();
+    let mut best: Option<Order> = None;
+    let mut consider = |order: Order| {
+        if best.as_ref().is_none_or(|best| order.cost < best.cost) {
+            best = Some(order);
+        }
+    };
+    let tree = |id: ExprId| &q.spaces[&id].tree;
+    for loops in orders(&outputs) {
+        consider(q.tried(&loops, q.body, None, tree(q.body)));
+    }
+    if let Some((op, reduced, inner)) = chain(q.arena, q.body)
+        && q.spaces[&inner].fill.is_some_and(|fill| is_neutral(op, fill))
+    {
+        let all: Vec<u32> = outputs.iter().chain(&reduced).copied().collect();
+        for loops in orders(&all) {
+            // Where the reduction is innermost, it needs no place for partial results.
+            let first = loops.iter().position(|l| reduced.contains(l)).unwrap_or(loops.len());
+            if loops[first..].iter().any(|l| !reduced.contains(l)) {
+                consider(q.tried(&loops, inner, Some(op), tree(inner)));
+            }
+        }
+    }
+    best.expect("the order of the indices is always tried")
+}
+
+/// All orders of some indices, the given one first; only that one if there are many.
+fn orders(indices: &[u32]) -> Vec<Vec<u32>> {
+    if indices.len() > MAX_TRIED {
+        return vec![indices.to_vec()];
+    }
+    let mut all = vec![Vec::new()];
+    for _ in 0..indices.len() {
+        let longer = all.iter().flat_map(|order: &Vec<u32>| {
+            let left = indices.iter().filter(|index| !order.contains(index));
+            left.map(|&index| order.iter().copied().chain([index]).collect())
+        });
+        all = longer.collect();
+    }
+    all
+}
+
+impl Question<'_> {
+    fn size(&self, index: u32) -> f64 {
+        self.extents[index as usize].is_const().map_or(SIZE, |size| size.max(1) as f64)
+    }
+
+    /// The order of levels that suits an order of loops, and whether the read has to be put into it first.
+    fn levels(&self, access: &Access, loops: &[u32]) -> (Vec<usize>, bool) {
+        let Some(stored) = (self.stored)(access.source) else { return (Vec::new(), false) };
+        let own = stored.order();
+        let place = |dim: usize| {
+            let index = plain(&access.at[dim]);
+            index.and_then(|index| loops.iter().position(|&l| l == index)).unwrap_or(loops.len())
+        };
+        let mut sorted = own.clone();
+        // What no loop outside reads one by one stays behind, in its own order.
+        sorted.sort_by_key(|&dim| place(dim));
+        let changes = sorted != own || !stored.is_native();
+        (sorted, changes)
+    }
+
+    fn guess(&self, access: &Access, levels: &[usize]) -> Guess {
+        let Some(stored) = (self.stored)(access.source) else { return Guess { levels: Vec::new() } };
+        let own = levels == stored.order() && stored.is_native();
+        let format = if own { stored.format.clone() } else { stored.lists(levels) };
+        let lists = format.levels().iter().enumerate().map(|(l, level)| {
+            let size = plain(&access.at[levels[l]]).map_or(1.0, |index| self.size(index));
+            let is_list = level.kind != tj_tensor::LevelKind::Dense;
+            let rows = if stored.is_hypersparse { size / 32.0 } else { size / 2.0 };
+            let entries = if l == 0 && levels.len() > 1 { rows } else { LIST.min(size) };
+            (access.at[levels[l]].clone(), is_list.then_some(entries.max(1.0)))
+        });
+        Guess { levels: lists.collect() }
+    }
+
+    fn tried(&self, loops: &[u32], inner: ExprId, combined: Option<ReduceOp>, tree: &Tree) -> Order {
+        // Loops of nested reductions come later, in the order in which they are written.
+        let all: Vec<u32> = loops
+            .iter()
+            .copied()
+            .chain((0..self.extents.len() as u32).filter(|i| !loops.contains(i)))
+            .collect();
+        let mut levels = Vec::new();
+        let mut guesses = Vec::new();
+        let mut convert = 0.0;
+        for access in self.accesses {
+            let (order, changes) = self.levels(access, &all);
+            let guess = self.guess(access, &order);
+            if changes {
+                let entries: f64 = guess.levels.iter().map(|(_, list)| list.unwrap_or(SIZE)).product();
+                convert += CONVERT * entries;
+            }
+            guesses.push(guess);
+            levels.push(order);
+        }
+        let mut state = State {
+            bound: vec![false; self.extents.len()],
+            next: vec![0; self.accesses.len()],
+            extra: 0.0,
+            visits: 1.0,
+            cost: convert,
+        };
+        self.locate(&guesses, &mut state);
+        let (mut visited, mut elements) = (1.0_f64, 1.0);
+        let mut outputs = 0;
+        for &index in loops {
+            self.run(&guesses, &mut state, index, tree);
+            if (index as usize) < self.rank {
+                outputs += 1;
+                elements *= self.size(index);
+                visited = visited.max(state.visits).min(elements);
+            }
+            if outputs == self.rank {
+                visited = visited.min(state.visits);
+            }
+        }
+        let mut outside = 1.0;
+        if combined.is_some() {
+            let first = loops.iter().position(|&l| l as usize >= self.rank).unwrap_or(0);
+            outside = loops[..first].iter().map(|&l| self.size(l)).product();
+        }
+        let is_sparse = visited < DENSE * elements;
+        if combined.is_some() {
+            // Collected rows are as long as the axes inside of the first reduced loop.
+            let width: f64 = elements / outside;
+            state.cost += if is_sparse { COLLECT * state.visits + outside * width / 512.0 } else { elements };
+            if loops.first().is_some_and(|&l| l as usize >= self.rank) {
+                state.cost *= 2.0;
+            }
+        }
+        // A sparse result is written in the order of its axes.
+        let in_order = loops.iter().filter(|&&l| (l as usize) < self.rank).is_sorted();
+        if is_sparse && !in_order {
+            state.cost += CONVERT * visited;
+        }
+        let mut cost = state.cost;
+        cost += self.nested(&guesses, &state, inner);
+        Order { loops: loops.to_vec(), inner, combined, levels, cost, visited, elements }
+    }
+
+    /// Goes into a loop.
+    fn run(&self, guesses: &[Guess], state: &mut State, index: u32, tree: &Tree) {
+        let mut lists: FxHashMap<ExprId, f64> = FxHashMap::default();
+        for (at, guess) in guesses.iter().enumerate() {
+            if let Some((dim, list)) = guess.levels.get(state.next[at])
+                && plain(dim) == Some(index)
+            {
+                state.next[at] += 1;
+                if let Some(entries) = list {
+                    lists.insert(self.accesses[at].id, *entries);
+                }
+            }
+        }
+        let tree = tree.at(&|id| lists.contains_key(&id));
+        let size = self.size(index);
+        let (runs, steps) = work(&tree, &lists, size);
+        // Lists that are not walked are followed.
+        let followed: f64 = lists.iter().filter(|(id, _)| !tree.leaves().contains(id)).map(|(_, n)| n).sum();
+        state.cost += state.visits * (steps + followed);
+        state.visits *= runs;
+        state.bound[index as usize] = true;
+        state.extra = 0.0;
+        self.locate(guesses, state);
+        state.cost += state.visits * state.extra;
+    }
+
+    /// Goes through levels whose coordinates are known.
+    fn locate(&self, guesses: &[Guess], state: &mut State) {
+        for (at, guess) in guesses.iter().enumerate() {
+            while let Some((dim, list)) = guess.levels.get(state.next[at]) {
+                let known = |s: tj_ir::Symbol| s.as_index().is_none_or(|i| state.bound[i as usize]);
+                if !dim.symbols().all(known) {
+                    break;
+                }
+                state.next[at] += 1;
+                state.extra += if list.is_some() { SEARCH } else { 0.0 };
+            }
+        }
+    }
+
+    /// The work of the reductions in an expression that is evaluated where `state` is.
+    fn nested(&self, guesses: &[Guess], state: &State, body: ExprId) -> f64 {
+        let mut cost = 0.0;
+        let mut open = vec![body];
+        let mut seen = Vec::new();
+        while let Some(id) = open.pop() {
+            if seen.contains(&id) {
+                continue;
+            }
+            seen.push(id);
+            let Some((_, indices, inner)) = chain(self.arena, id) else {
+                open.extend_from_slice(self.arena.node(id).children());
+                continue;
+            };
+            let mut inside = State { cost: 0.0, ..state.clone() };
+            for index in indices {
+                self.run(guesses, &mut inside, index, &self.spaces[&inner].tree);
+            }
+            cost += inside.cost + self.nested(guesses, &inside, inner);
+        }
+        cost
+    }
+}
+
+/// How often a loop runs its body, and how many steps it takes.
+fn work(tree: &Tree, lists: &FxHashMap<ExprId, f64>, size: f64) -> (f64, f64) {
+    match tree {
+        Tree::All => (size, size),
+        Tree::Leaf(id) => lists.get(id).map_or((size, size), |&n| (n, n)),
+        Tree::And(trees) => {
+            let parts: Vec<(f64, f64)> = trees.iter().map(|tree| work(tree, lists, size)).collect();
+            let runs = parts.iter().map(|(runs, _)| *runs).fold(size, f64::min);
+            (runs, 2.0 * parts.iter().map(|(_, steps)| steps).sum::<f64>())
+        }
+        Tree::Or(trees) => {
+            let parts: Vec<(f64, f64)> = trees.iter().map(|tree| work(tree, lists, size)).collect();
+            let runs = parts.iter().map(|(runs, _)| runs).sum::<f64>().min(size);
+            (runs, 2.0 * parts.iter().map(|(_, steps)| steps).sum::<f64>())
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Writes queries into each other, reductions included: each gets an index of its own.
+
+use rustc_hash::FxHashMap;
+use tj_ir::dim::Ranges;
+use tj_ir::expr::{Indices, Source};
+use tj_ir::{Dim, Expr, ExprArena, ExprId, Symbol};
+
+use crate::plan::{Plan, QueryId};
+
+/// How deep queries are written into each other, so that the walk may recurse.
+const MAX_DEPTH: usize = 32;
+
+/// Nodes of one nest.
+const MAX_NODES: usize = 256;
+
+/// An expression that grows.
+pub(super) struct Writer<'p> {
+    plan: &'p Plan,
+    pub arena: ExprArena,
+    /// Of every index so far.
+    pub ranges: Ranges,
+    pub extents: Vec<Dim>,
+    done: FxHashMap<(QueryId, Indices), ExprId>,
+}
+
+impl<'p> Writer<'p> {
+    pub fn new(plan: &'p Plan) -> Writer<'p> {
+        Writer {
+            plan,
+            arena: ExprArena::new(),
+            ranges: Ranges::new(),
+            extents: Vec::new(),
+            done: FxHashMap::default(),
+        }
+    }
+
+    /// A new index that runs to `extent`.
+    fn index(&mut self, extent: &Dim) -> Dim {
+        let number = self.extents.len() as u32;
+        self.ranges.set_extent(number, extent);
+        self.extents.push(extent.clone());
+        Dim::index(number)
+    }
+
+    /// The body of a query at indices of its own, with the queries that `inline` names written in. `None` if it grows too
+    /// large.
+    pub fn query(&mut self, id: QueryId, inline: &dyn Fn(QueryId) -> bool) -> Option<ExprId> {
+        let shape = self.plan.query(id).shape.clone();
+        let at: Indices = shape.iter().map(|extent| self.index(extent)).collect();
+        self.body(id, &at, inline, 0)
+    }
+
+    fn body(
+        &mut self,
+        id: QueryId,
+        at: &Indices,
+        inline: &dyn Fn(QueryId) -> bool,
+        depth: usize,
+    ) -> Option<ExprId> {
+        if let Some(&known) = self.done.get(&(id, at.clone())) {
+            return Some(known);
+        }
+        if depth > MAX_DEPTH || self.arena.len() > MAX_NODES {
+            return None;
+        }
+        let mut at = at.clone();
+        let plan = self.plan;
+        let key = (id, at.clone());
+        if let Some(root) = plan.root_reduce(id) {
+            let extent = self.composed(&root.extent, &at);
+            let index = self.index(&extent);
+            at.push(index);
+        }
+        let mut new: FxHashMap<ExprId, ExprId> = FxHashMap::default();
+        for node_id in plan.arena.reachable(&[plan.query(id).body]) {
+            let dtype = plan.arena.dtype(node_id);
+            let node = match plan.arena.node(node_id) {
+                node @ (Expr::Const(_) | Expr::Number(_)) => node.clone(),
+                Expr::Size(dim) => Expr::Size(self.checked(dim, &at)?),
+                Expr::Read { source, at: inner } => {
+                    let inner: Indices =
+                        inner.iter().map(|dim| self.checked(dim, &at)).collect::<Option<_>>()?;
+                    match *source {
+                        Source::Def(q) if inline(QueryId(q)) => {
+                            let written = self.body(QueryId(q), &inner, inline, depth + 1)?;
+                            new.insert(node_id, written);
+                            continue;
+                        }
+                        source => Expr::Read { source, at: inner },
+                    }
+                }
+                node @ Expr::Map { .. } => node.map_children(|child| new[&child]),
+                Expr::Reduce { op, tree, extent, body, .. } => {
+                    let number = at.last().and_then(super::plain)?;
+                    let extent = self.composed(extent, &at);
+                    let index = Symbol::index(number);
+                    Expr::Reduce { op: *op, tree: *tree, index, extent, body: new[body] }
+                }
+                Expr::Call { .. } => return None,
+            };
+            let written = self.arena.intern(node, dtype);
+            new.insert(node_id, written);
+        }
+        let written = new[&plan.query(id).body];
+        self.done.insert(key, written);
+        Some(written)
+    }
+
+    fn checked(&self, dim: &Dim, at: &Indices) -> Option<Dim> {
+        let dim = self.composed(dim, at);
+        dim.check().is_ok().then_some(dim)
+    }
+
+    fn composed(&self, dim: &Dim, at: &Indices) -> Dim {
+        crate::substitute::compose(dim, at, &self.ranges)
+    }
+}

@@ -1,0 +1,123 @@
+//! Programs over tensors that are stored by levels: several compiled programs, one after the other.
+//!
+//! **Idea.** `tj_plan::sparse` cuts a plan into steps. A dense step is compiled like any plan. A nest is one program if its
+//! result is dense or has the entries of an argument; else two, of which the first counts the entries of each task: then the
+//! memory of the result is known to the byte before anything is written. Each program plans and verifies its own arena, and
+//! results pass from one to the next as tensors.
+//!
+//! **Invariants.** Arguments are brought into the format that a nest was compiled for (a conversion, if need be), and what a
+//! tensor stored by levels was checked for when it was made is what its kernels were proved with. The key of a chain holds the
+//! format of every argument; counts are sizes, so that other entries, none too, are the same code.
+
+mod compile;
+mod run;
+
+use std::hash::{Hash, Hasher};
+
+use tj_ir::expr::Source;
+use tj_kernel::lower::sparse::{Array, Tasks};
+use tj_plan::sparse::{Argument, ResultKind};
+use tj_tensor::{Scalar, Tensor, Width};
+
+use crate::executable::Executable;
+
+pub(crate) use compile::compile;
+pub(crate) use run::{Spent, run};
+
+/// Programs in order.
+#[derive(Debug)]
+pub(crate) struct Chain {
+    pub steps: Vec<Step>,
+    /// What is asked for.
+    pub produces: Vec<Source>,
+}
+
+/// One step.
+#[derive(Debug)]
+pub(crate) struct Step {
+    /// What its arguments are.
+    pub from: Vec<Source>,
+    /// What its results are.
+    pub gives: Vec<Source>,
+    pub work: Work,
+    /// Sources that no later step needs.
+    pub last_of: Vec<Source>,
+}
+
+/// What a step runs.
+#[derive(Debug)]
+pub(crate) enum Work {
+    /// A program on dense arguments.
+    Dense(Box<Executable>),
+    /// A nest.
+    Nest(Box<NestCode>),
+}
+
+/// A compiled nest.
+#[derive(Debug)]
+pub(crate) struct NestCode {
+    pub arguments: Vec<Argument>,
+    pub result: ResultKind,
+    pub fill: Option<Scalar>,
+    pub tasks: Tasks,
+    /// The axes of the result whose coordinates are written down, in order.
+    pub columns: Vec<u32>,
+    /// The shape of the result.
+    pub shape: Vec<tj_ir::Dim>,
+    pub first: Part,
+    pub second: Option<Part>,
+}
+
+/// One program of a nest.
+#[derive(Debug)]
+pub(crate) struct Part {
+    pub executable: Executable,
+    pub inputs: Vec<(usize, Array)>,
+    /// The argument and level that each count is of.
+    pub counts: Vec<(usize, usize)>,
+}
+
+impl Chain {
+    /// All programs, in order.
+    pub fn executables(&self) -> Vec<&Executable> {
+        let mut all: Vec<&Executable> = Vec::new();
+        for step in &self.steps {
+            match &step.work {
+                Work::Dense(executable) => all.push(executable),
+                Work::Nest(nest) => {
+                    let parts = std::iter::once(&nest.first).chain(&nest.second);
+                    all.extend(parts.map(|part| &part.executable));
+                }
+            }
+        }
+        all
+    }
+}
+
+/// How an argument comes, if kernels walk it.
+pub(crate) fn stored_input(tensor: &Tensor) -> Option<tj_plan::sparse::StoredInput> {
+    let stored = tensor.stored()?;
+    let fill = tensor.fill()?;
+    if !tj_ir::is_static_fill(fill) || fill.dtype().is_complex() || tensor.rank() == 0 {
+        return None;
+    }
+    let extents = tensor.shape();
+    let is_wide = extents.iter().any(|&extent| extent > Width::U32.max());
+    let first = stored.format().levels().first();
+    let outermost = first.map_or(0, |_| stored.extent(0));
+    Some(tj_plan::sparse::StoredInput {
+        format: stored.format().clone(),
+        fill,
+        is_hypersparse: outermost / 16 > stored.leaf_positions().max(1),
+        width: if is_wide { Width::U64 } else { Width::U32 },
+    })
+}
+
+/// What the key of a program holds of how an argument is stored; 0 if kernels do not walk it.
+pub(crate) fn storage_word(tensor: &Tensor) -> u64 {
+    let Some(input) = stored_input(tensor) else { return 0 };
+    let mut hasher = rustc_hash::FxHasher::default();
+    (&input.format, input.is_hypersparse, input.width).hash(&mut hasher);
+    // A format that shares its word with another would only be converted.
+    hasher.finish() | 1
+}

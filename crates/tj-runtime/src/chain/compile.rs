@@ -1,0 +1,143 @@
+//! From lazy tensors over arguments that are stored by levels to a chain of programs.
+
+use tj_ir::expr::Source;
+use tj_ir::trace::trace_stage;
+use tj_ir::{Known, LazyTensor, Symbol};
+use tj_kernel::lower::sparse::{NestProgram, Phase, columns, lower_nest, tasks};
+use tj_plan::sparse::steps::{StepProgram, steps};
+use tj_plan::sparse::{Nest, ResultKind, StoredInput};
+use tj_plan::{Engine, Form, Fused, Plan, Scheduler, canonicalise, debug_verify};
+use tj_tensor::Scalar;
+
+use super::{Chain, NestCode, Part, Step, Work, stored_input};
+use crate::code::Code;
+use crate::compile::{compile_plan, verify_all};
+use crate::error::Error;
+use crate::executable::Executable;
+use crate::explain;
+use crate::observe::{Clock, Observer, Stage};
+use crate::options::CompileOptions;
+use crate::program::{ComplexAxes, Program};
+
+/// A chain, and the deferred or counted symbol that each size of the program stands for.
+pub(crate) struct Compiled {
+    pub chain: Chain,
+    pub deferred: Vec<Option<Symbol>>,
+}
+
+/// Compiles a chain once for all sizes and counts.
+pub(crate) fn compile(
+    outputs: &[LazyTensor],
+    known: &Known,
+    options: &CompileOptions,
+    scheduler: &dyn Scheduler,
+    observer: &mut dyn Observer,
+) -> Result<Compiled, Error> {
+    let engine = options.engine(scheduler);
+    let mut clock = Clock::new(observer);
+    let mut traced = trace_stage(&options.inputs, outputs, known)?;
+    let deferred = std::mem::take(&mut traced.deferred);
+    let traced = Plan::from_trace(traced);
+    debug_verify("trace", &traced, Form::Traced);
+    clock.done(Stage::Trace, &|| explain::plan(&traced));
+    let mut plan = canonicalise(&traced);
+    debug_verify("canonicalise", &plan, Form::Canonical);
+    clock.done(Stage::Plan, &|| explain::plan(&plan));
+
+    let inputs: Vec<Option<StoredInput>> =
+        plan.inputs.iter().map(|input| input.data.as_ref().and_then(stored_input)).collect();
+    let fills: Vec<Option<Scalar>> = outputs.iter().map(LazyTensor::fill).collect();
+    let mut guards = std::mem::take(&mut plan.guards);
+    let found = steps(&plan, &inputs, &fills);
+    clock.done(Stage::Fuse, &|| explain::steps(&found));
+    let mut compiled = Vec::with_capacity(found.len());
+    for step in found {
+        // What must hold of sizes is checked by the first program that runs.
+        let guards = std::mem::take(&mut guards);
+        let work = match step.program {
+            StepProgram::Dense(plan) => {
+                let plan = Plan { guards, ..*plan };
+                let complex = ComplexAxes {
+                    inputs: vec![false; plan.inputs.len()],
+                    outputs: vec![false; plan.produces.0.len()],
+                };
+                let mut program = compile_plan(plan, complex, options, scheduler, &mut clock)?;
+                program.forget_data();
+                Work::Dense(Box::new(Executable::new(program)))
+            }
+            StepProgram::Nest(nest) => {
+                Work::Nest(Box::new(compile_nest(&nest, guards, options, engine, &mut clock)?))
+            }
+        };
+        let gives = step.gives.into_iter().map(|id| Source::Def(id.0)).collect();
+        compiled.push(Step { from: step.from, gives, work, last_of: Vec::new() });
+    }
+    let produces = plan.produces.0.clone();
+    let mut needed = produces.clone();
+    for step in compiled.iter_mut().rev() {
+        for source in &step.from {
+            if !needed.contains(source) {
+                needed.push(*source);
+                step.last_of.push(*source);
+            }
+        }
+    }
+    Ok(Compiled { chain: Chain { steps: compiled, produces }, deferred })
+}
+
+fn compile_nest(
+    nest: &Nest,
+    guards: Vec<tj_ir::Guard>,
+    options: &CompileOptions,
+    engine: Engine,
+    clock: &mut Clock<'_>,
+) -> Result<NestCode, Error> {
+    let (first, second) = match nest.result {
+        ResultKind::Dense => (Phase::Dense, None),
+        ResultKind::AsArgument(_) => (Phase::Values, None),
+        ResultKind::Stored => (Phase::Count, Some(Phase::Fill)),
+    };
+    let first = part(lower_nest(nest, first), guards, options, engine, clock)?;
+    let second =
+        second.map(|phase| part(lower_nest(nest, phase), Vec::new(), options, engine, clock)).transpose()?;
+    Ok(NestCode {
+        arguments: nest.arguments.clone(),
+        result: nest.result,
+        fill: nest.fill,
+        tasks: tasks(nest),
+        columns: columns(nest),
+        shape: nest.plan.queries[0].shape.to_vec(),
+        first,
+        second,
+    })
+}
+
+fn part(
+    program: NestProgram,
+    guards: Vec<tj_ir::Guard>,
+    options: &CompileOptions,
+    engine: Engine,
+    clock: &mut Clock<'_>,
+) -> Result<Part, Error> {
+    let NestProgram { plan, inputs, counts, kernels, .. } = program;
+    let plan = Plan { guards, ..plan };
+    let bound_guards = verify_all(&kernels)?;
+    clock.done(Stage::Kernel, &|| explain::kernels(&kernels));
+    let code = match engine {
+        Engine::Compiled(backend) => Some(Code::compile(&kernels, backend)?),
+        Engine::InterpretKernel | Engine::InterpretPlan => None,
+    };
+    clock.done(Stage::Code, &|| match engine {
+        Engine::Compiled(backend) => explain::code(&kernels, backend),
+        Engine::InterpretKernel | Engine::InterpretPlan => String::new(),
+    });
+    let complex =
+        ComplexAxes { inputs: vec![false; plan.inputs.len()], outputs: vec![false; plan.queries.len()] };
+    let origins = plan.query_ids().collect();
+    let fused = Fused { plan, groups: Vec::new(), origins, reasons: Vec::new() };
+    let mut program = Program::new(fused, complex, kernels, bound_guards, code, engine, options)?;
+    program.forget_data();
+    clock.done(Stage::Memory, &|| explain::memory(&program));
+    let counts = counts.into_iter().map(|(_, argument, level)| (argument, level)).collect();
+    Ok(Part { executable: Executable::new(program), inputs, counts })
+}
