@@ -2,6 +2,7 @@
 
 use tj_tensor::{DType, Duplicates, Format, Scalar, Tensor, TensorError, with_dtype};
 
+use super::entries::room;
 use crate::LibraryError;
 
 /// Collects entries, in any order, for a tensor. O(1) an entry, O(n log n) at the end. What was pushed stays usable after an
@@ -86,7 +87,9 @@ impl Builder {
         let Builder { dtype, shape, fill, columns, values } = self;
         let values = with_dtype!(dtype, T => {
             let value = |&bits: &u128| <T as tj_tensor::Element>::from_scalar(Scalar::from_bits(dtype, bits));
-            values.iter().map(|bits| value(bits).expect("the bits are of this dtype")).collect::<Vec<T>>().into()
+            let mut typed: Vec<T> = room(values.len())?;
+            typed.extend(values.iter().map(|bits| value(bits).expect("the bits are of this dtype")));
+            Tensor::from(typed)
         });
         let coordinates: Vec<Tensor> = columns.into_iter().map(Tensor::from).collect();
         // In coordinates first: another format may not hold what sums have made the fill.

@@ -98,13 +98,10 @@ pub fn eye(rows: usize, columns: usize, k: isize, dtype: DType) -> Result<Tensor
 
 /// The entries of which a test holds of how far they are above the main diagonal.
 fn on_side(entries: Entries, test: impl Fn(i128) -> bool) -> Result<Entries, LibraryError> {
-    let rank = entries.columns.len();
-    let distances: Vec<i128> = entries.columns[rank - 2]
-        .iter()
-        .zip(&entries.columns[rank - 1])
-        .map(|(&i, &j)| j as i128 - i as i128)
-        .collect();
-    entries.retain(|&at| test(distances[at]))
+    entries.retain(|entries, at| {
+        let [.., rows, columns] = &entries.columns[..] else { return false };
+        test(columns[at] as i128 - rows[at] as i128)
+    })
 }
 
 fn need_matrix(function: &'static str, x: &Tensor) -> Result<(), LibraryError> {

@@ -59,9 +59,9 @@ impl Entries {
     }
 
     /// The entries for which something holds.
-    pub fn retain(self, keep: impl FnMut(&usize) -> bool) -> Result<Entries, LibraryError> {
+    pub fn retain(self, mut keep: impl FnMut(&Entries, usize) -> bool) -> Result<Entries, LibraryError> {
         let mut places = room(self.len())?;
-        places.extend((0..self.len()).filter(keep));
+        places.extend((0..self.len()).filter(|&at| keep(&self, at)));
         if places.len() == self.len() { Ok(self) } else { self.take(&places) }
     }
 
@@ -93,7 +93,7 @@ impl Entries {
     /// Without those whose values have become the fill.
     pub fn pruned(self) -> Result<Entries, LibraryError> {
         let differs = differs(&self.values, self.fill)?;
-        self.retain(|&at| differs[at])
+        self.retain(|_, at| differs[at])
     }
 }
 
@@ -171,6 +171,31 @@ pub(super) fn cells(shape: &[usize]) -> u128 {
         return 0;
     }
     shape.iter().fold(1, |n: u128, &extent| n.saturating_mul(extent as u128))
+}
+
+/// Appends the coordinates of a cell that has so many before it in row-major order.
+pub(super) fn push_cell(columns: &mut [Vec<i64>], shape: &[usize], place: u128) {
+    // Most places fit 64 bits, of which quotients are several times as fast.
+    match u64::try_from(place) {
+        Ok(mut place) => {
+            for (column, &extent) in columns.iter_mut().zip(shape).rev() {
+                column.push((place % extent as u64) as i64);
+                place /= extent as u64;
+            }
+        }
+        Err(_) => {
+            let mut place = place;
+            for (column, &extent) in columns.iter_mut().zip(shape).rev() {
+                column.push((place % extent as u128) as i64);
+                place /= extent as u128;
+            }
+        }
+    }
+}
+
+/// Empty columns with room, or an error.
+pub(super) fn empty_columns(rank: usize, n: usize) -> Result<Vec<Vec<i64>>, LibraryError> {
+    (0..rank).map(|_| room(n)).collect()
 }
 
 /// An empty vector with room, or an error.

@@ -38,7 +38,7 @@ pub fn concat(tensors: &[&Tensor], axis: usize) -> Result<Tensor, LibraryError> 
 /// ```
 ///
 /// # Errors
-/// As [`concat`].
+/// As [`concat()`].
 pub fn stack(tensors: &[&Tensor], axis: usize) -> Result<Tensor, LibraryError> {
     let tensors = in_common("stack", tensors)?;
     let expanded: Vec<Tensor> = tensors.iter().map(|x| x.expand_dims(axis)).collect::<Result<_, _>>()?;

@@ -16,7 +16,7 @@
 //! O(n) where the entries come in the order of the result. What a format lists besides its entries (the rows of `csr`) is
 //! counted as entries. Extents may be as large as `isize::MAX` and their product is not bounded, unless it is said.
 //!
-//! In reading order: `entries`, `values`; then `join` ([`concat`], [`stack`], [`block`]), `kron`, `diagonal` ([`diag`], [`eye`], [`tril`],
+//! In reading order: `entries`, `values`; then `join` ([`concat()`], [`stack`], [`block`]), `kron`, `diagonal` ([`diag`], [`eye`], [`tril`],
 //! [`triu`]), `reshape`, `select` ([`select`], [`filter`], [`nonzero`]), `outer` ([`index_outer`]), `extremes` ([`argmax`], [`argmin`]),
 //! `ranks` ([`sort_rows`], [`top_k`], [`keep_top_k`]), `union`, `random`, `builder` ([`Builder`]), `triangular`
 //! ([`solve_triangular`]).

@@ -5,7 +5,7 @@
 
 use tj_tensor::{Format, Leaf, Level, LevelKind, Tensor};
 
-use super::entries::{Entries, fill_of, room};
+use super::entries::{Entries, empty_columns, fill_of, room};
 use super::values::take;
 use crate::LibraryError;
 use crate::gather::resolve;
@@ -66,10 +66,7 @@ pub fn index_outer(x: &Tensor, lists: &[Option<&[i64]>]) -> Result<Tensor, Libra
         n = n.saturating_add(ranges(at).map(|range| range.len()).fold(1, usize::saturating_mul));
     }
     let mut from: Vec<usize> = room(n)?;
-    let mut columns: Vec<Vec<i64>> = vec![];
-    for _ in x.shape() {
-        columns.push(room(n)?);
-    }
+    let mut columns = empty_columns(x.rank(), n)?;
     for at in 0..entries.len() {
         let ranges: Vec<_> = ranges(at).collect();
         let n_copies = ranges.iter().map(|range| range.len()).product::<usize>();
@@ -130,7 +127,7 @@ fn rows(x: &Tensor, asked: &[(usize, usize)]) -> Result<Option<Entries>, Library
     let fiber = |row: usize| positions.get(row)..positions.get(row + 1);
     let n = distinct().map(|row| fiber(row).len()).sum();
     let mut places: Vec<usize> = room(n)?;
-    let mut columns: Vec<Vec<i64>> = vec![room(n)?, room(n)?];
+    let mut columns = empty_columns(2, n)?;
     for row in distinct() {
         let fiber = fiber(row);
         columns[0].extend(std::iter::repeat_n(row as i64, fiber.len()));

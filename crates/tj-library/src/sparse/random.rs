@@ -11,7 +11,7 @@
 
 use tj_tensor::{Complex, DType, Element, Scalar, Tensor, bf16, f16, with_dtype};
 
-use super::entries::{Entries, cells, room};
+use super::entries::{Entries, cells, empty_columns, push_cell, room};
 use crate::LibraryError;
 
 /// With fewer, permutations of few cells would not look random.
@@ -51,16 +51,9 @@ pub fn random(shape: &[usize], density: f64, key: u64, dtype: DType) -> Result<T
     // Where there is no memory for so many, `room` says so.
     let n = usize::try_from(wanted).unwrap_or(usize::MAX);
     let permutation = Permutation::new(key, n_cells);
-    let mut columns: Vec<Vec<i64>> = vec![];
-    for _ in shape {
-        columns.push(room(n)?);
-    }
+    let mut columns = empty_columns(shape.len(), n)?;
     for entry in 0..n {
-        let mut cell = permutation.cell(entry as u128);
-        for (column, &extent) in columns.iter_mut().zip(shape).rev() {
-            column.push((cell % extent as u128) as i64);
-            cell /= extent as u128;
-        }
+        push_cell(&mut columns, shape, permutation.cell(entry as u128));
     }
     let values = with_dtype!(dtype, T => {
         let mut values: Vec<T> = room(n)?;

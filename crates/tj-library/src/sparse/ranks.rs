@@ -33,7 +33,7 @@ pub fn sort_rows(x: &Tensor, direction: Direction) -> Result<Tensor, LibraryErro
     let mut order: Vec<usize> = room(rows.entries.len())?;
     let mut coordinates: Vec<i64> = room(rows.entries.len())?;
     for fiber in rows.entries.fibers() {
-        let row = rows.row(fiber);
+        let row = rows.row(fiber)?;
         for (place, &at) in row.before.iter().enumerate() {
             order.push(at);
             coordinates.push(place as i64);
@@ -85,8 +85,9 @@ pub fn top_k(x: &Tensor, k: usize, direction: Direction) -> Result<TopK, Library
     // Where there is no memory for as many, `room` says so.
     let n_rows = usize::try_from(cells(&x.shape()[..x.rank() - 1])).unwrap_or(usize::MAX);
     let mut indices: Vec<i64> = room(n_rows.saturating_mul(k))?;
-    let mut kept: Vec<usize> = vec![];
-    let mut coordinates: Vec<i64> = vec![];
+    let n_kept = rows.entries.len().min(n_rows.saturating_mul(k));
+    let mut kept: Vec<usize> = room(n_kept)?;
+    let mut coordinates: Vec<i64> = room(n_kept)?;
     let row_of = |at: usize| {
         let leading = rows.entries.columns.iter().zip(x.shape()).take(x.rank() - 1);
         leading.fold(0, |row, (column, &extent)| row * extent + column[at] as usize)
@@ -98,7 +99,7 @@ pub fn top_k(x: &Tensor, k: usize, direction: Direction) -> Result<TopK, Library
             let row_number = row_of(fiber.start);
             (next_row..row_number).for_each(|_| indices.extend(0..k as i64));
             next_row = row_number + 1;
-            for (place, (coordinate, entry)) in rows.first(rows.row(fiber), k).into_iter().enumerate() {
+            for (place, (coordinate, entry)) in rows.first(rows.row(fiber)?, k)?.into_iter().enumerate() {
                 indices.push(coordinate);
                 if let Some(at) = entry {
                     kept.push(at);
@@ -134,7 +135,7 @@ pub fn keep_top_k(x: &Tensor, k: usize, direction: Direction) -> Result<Tensor, 
     rows.need(k)?;
     let mut kept: Vec<usize> = room(rows.entries.len())?;
     for fiber in rows.entries.fibers() {
-        let row = rows.row(fiber);
+        let row = rows.row(fiber)?;
         let n_absent = rows.n - row.before.len() - row.level.len() - row.after.len();
         let start = kept.len();
         kept.extend(row.before.iter().take(k));
@@ -187,8 +188,9 @@ impl Rows {
         Err(LibraryError::Argument { function: self.function, problem })
     }
 
-    fn row(&self, fiber: std::ops::Range<usize>) -> Row {
-        let mut row = Row { before: vec![], level: vec![], after: vec![], elsewhere: vec![] };
+    fn row(&self, fiber: std::ops::Range<usize>) -> Result<Row, LibraryError> {
+        let n = fiber.len();
+        let mut row = Row { before: room(n)?, level: room(n)?, after: room(n)?, elsewhere: room(n)? };
         for at in fiber {
             let coordinate = self.along(at);
             match self.ranks[at].cmp(&self.fill_rank) {
@@ -201,9 +203,9 @@ impl Rows {
             }
             row.elsewhere.push(coordinate);
         }
-        row.before.sort_by_key(|&at| self.ranks[at]);
-        row.after.sort_by_key(|&at| self.ranks[at]);
-        row
+        row.before.sort_unstable_by_key(|&at| (self.ranks[at], at));
+        row.after.sort_unstable_by_key(|&at| (self.ranks[at], at));
+        Ok(row)
     }
 
     /// The coordinate of an entry in its row.
@@ -212,9 +214,10 @@ impl Rows {
     }
 
     /// The first `k` cells of a row in order: the coordinate of each, and the entry if it is one.
-    fn first(&self, row: Row, k: usize) -> Vec<(i64, Option<usize>)> {
+    fn first(&self, row: Row, k: usize) -> Result<Vec<(i64, Option<usize>)>, LibraryError> {
         let entry = |&at: &usize| (self.along(at), Some(at));
-        let mut first: Vec<_> = row.before.iter().take(k).map(entry).collect();
+        let mut first = room(k)?;
+        first.extend(row.before.iter().take(k).map(entry));
         let mut elsewhere = row.elsewhere.iter().peekable();
         let mut level = row.level.iter().peekable();
         let mut coordinate = 0;
@@ -227,6 +230,6 @@ impl Rows {
         }
         let left = k - first.len();
         first.extend(row.after.iter().take(left).map(entry));
-        first
+        Ok(first)
     }
 }

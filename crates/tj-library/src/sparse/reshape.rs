@@ -2,7 +2,7 @@
 
 use tj_tensor::{Tensor, TensorError};
 
-use super::entries::{Entries, cells, room};
+use super::entries::{Entries, cells, empty_columns, push_cell};
 use crate::LibraryError;
 
 /// The same elements in row-major order under another shape. The number of elements may be anything below 2^128. O(n).
@@ -26,16 +26,9 @@ pub fn reshape(x: &Tensor, shape: &[usize]) -> Result<Tensor, LibraryError> {
         return Err(TensorError::Reshape { from, to, from_count, to_count }.into());
     }
     let entries = Entries::of(x)?;
-    let mut columns: Vec<Vec<i64>> = vec![];
-    for _ in shape {
-        columns.push(room(entries.len())?);
-    }
+    let mut columns = empty_columns(shape.len(), entries.len())?;
     for at in 0..entries.len() {
-        let mut place = entries.place(at);
-        for (column, &extent) in columns.iter_mut().zip(shape).rev() {
-            column.push((place % extent as u128) as i64);
-            place /= extent as u128;
-        }
+        push_cell(&mut columns, shape, entries.place(at));
     }
     Entries { shape: shape.to_vec(), columns, ..entries }.build()
 }

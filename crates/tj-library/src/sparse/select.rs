@@ -2,7 +2,7 @@
 
 use tj_tensor::{Complex, DType, Scalar, Tensor};
 
-use super::entries::{Entries, cells, is_zero, refuse, room};
+use super::entries::{Entries, cells, empty_columns, is_zero, refuse, room};
 use super::values::{Ranking, elements, rank_of, ranks};
 use crate::LibraryError;
 
@@ -41,7 +41,7 @@ pub fn select(x: &Tensor, compare: Compare, number: impl Into<Scalar>) -> Result
     let number = in_dtype(number.into(), x.dtype())?;
     let entries = Entries::of(x)?;
     let keep = stands(&entries.values, compare, number)?;
-    entries.retain(|&at| keep[at])?.build()
+    entries.retain(|_, at| keep[at])?.build()
 }
 
 /// The elements of which a test of coordinates and value holds; the others become the fill. Elements that equal the fill stay
@@ -66,7 +66,7 @@ pub fn filter(x: &Tensor, mut test: impl FnMut(&[usize], Scalar) -> bool) -> Res
         coordinates.iter_mut().zip(&entries.columns).for_each(|(to, column)| *to = column[at] as usize);
         keep.push(test(&coordinates, entries.values.get(&[at])?));
     }
-    entries.retain(|&at| keep[at])?.build()
+    entries.retain(|_, at| keep[at])?.build()
 }
 
 /// The coordinates of what is not 0, in row-major order: a vector of `i64` for each dimension. NaN is not 0. O(result), which is
@@ -87,16 +87,13 @@ pub fn nonzero(x: &Tensor) -> Result<Vec<Tensor>, LibraryError> {
     let entries = Entries::of(x)?;
     let differs = stands(&entries.values, Compare::Ne, Scalar::zero(x.dtype()))?;
     if is_zero(entries.fill) {
-        let entries = entries.retain(|&at| differs[at])?;
+        let entries = entries.retain(|_, at| differs[at])?;
         return Ok(entries.columns.into_iter().map(Tensor::from).collect());
     }
     // All cells but the zeros, which are entries.
-    let zeros = entries.retain(|&at| !differs[at])?;
+    let zeros = entries.retain(|_, at| !differs[at])?;
     let n = usize::try_from(cells(x.shape()) - zeros.len() as u128).unwrap_or(usize::MAX);
-    let mut columns: Vec<Vec<i64>> = vec![];
-    for _ in x.shape() {
-        columns.push(room(n)?);
-    }
+    let mut columns = empty_columns(x.rank(), n)?;
     let mut cell = vec![0_i64; x.rank()];
     let mut next_zero = 0;
     for _ in 0..n + zeros.len() {
@@ -131,30 +128,28 @@ fn stands(values: &Tensor, compare: Compare, number: Scalar) -> Result<Vec<bool>
         let number = Tensor::scalar(number.cast(DType::C128)).item::<Complex<f64>>()?;
         let values = values.cast(DType::C128)?.to_contiguous()?;
         let test = |x: &Complex<f64>| (*x == number) == equal;
-        return Ok(elements::<Complex<f64>>(&values).iter().map(test).collect());
+        let mut keep = room(values.shape()[0])?;
+        keep.extend(elements::<Complex<f64>>(&values).iter().map(test));
+        return Ok(keep);
     }
     // NaN has the least rank if it goes first, and another one if it goes last.
     let last = Ranking::Sorted(super::Direction::Ascending);
     let (number_rank, number_first) =
         (rank_of(function, number, last)?, rank_of(function, number, Ranking::Least)?);
     let first = ranks(function, values, Ranking::Least)?;
-    let mut keep = ranks(function, values, last)?
-        .into_iter()
-        .zip(first)
-        .map(|(rank, first)| {
-            let unordered = rank != first || number_rank != number_first;
-            match compare {
-                Compare::Ne => unordered || rank != number_rank,
-                _ if unordered => false,
-                Compare::Lt => rank < number_rank,
-                Compare::Le => rank <= number_rank,
-                Compare::Eq => rank == number_rank,
-                Compare::Ge => rank >= number_rank,
-                Compare::Gt => rank > number_rank,
-            }
-        })
-        .collect::<Vec<bool>>();
-    keep.shrink_to_fit();
+    let holds = |(rank, first): (u64, u64)| {
+        let ordered = rank == first && number_rank == number_first;
+        match compare {
+            Compare::Lt => ordered && rank < number_rank,
+            Compare::Le => ordered && rank <= number_rank,
+            Compare::Eq => ordered && rank == number_rank,
+            Compare::Ne => !ordered || rank != number_rank,
+            Compare::Ge => ordered && rank >= number_rank,
+            Compare::Gt => ordered && rank > number_rank,
+        }
+    };
+    let mut keep = room(first.len())?;
+    keep.extend(ranks(function, values, last)?.into_iter().zip(first).map(holds));
     Ok(keep)
 }
 

@@ -52,7 +52,8 @@ proptest! {
     #[test]
     fn shapes_of_the_same_elements(x in any_case(0..4usize), to in 0..4usize) {
         let n = x.dense.count().unwrap();
-        let shapes = [vec![n], vec![1, n], vec![n, 1, 1], if n % 2 == 0 { vec![2, n / 2] } else { vec![n, 1] }];
+        let halves = if n % 2 == 0 { vec![2, n / 2] } else { vec![n, 1] };
+        let shapes = [vec![n], vec![1, n], if n == 1 { vec![] } else { vec![n, 1, 1] }, halves];
         let shape = &shapes[to];
         same(&reshape(&x.x, shape).unwrap(), &x.dense.reshape(shape).unwrap(), x.fill());
     }
@@ -110,6 +111,36 @@ fn huge_matrices_move_too() {
         let message = "diag: the result has an axis of more than 9223372036854775807";
         assert_eq!(diag(&Tensor::from(vec![1]), k).unwrap_err().to_string(), message);
     }
+}
+
+/// A stored element that equals the fill is one like any other; and views are what they show.
+#[test]
+fn only_elements_count() {
+    let x = Tensor::csr([2, 3], vec![0, 2, 4], vec![0, 2, 0, 1], vec![0.0, 5.0, 6.0, 0.0]).unwrap();
+    let dense = x.to_dense().unwrap();
+    let column_major = dense.transpose().to_contiguous().unwrap().transpose();
+    for x in [&x, &dense, &column_major, &x.transpose().transpose()] {
+        let y = index_outer(x, &[Some(&[1, 0, 1]), None]).unwrap();
+        assert_eq!(
+            (y.stored_count(), y.to_vec::<f64>().unwrap()),
+            (3, vec![6.0, 0.0, 0.0, 0.0, 0.0, 5.0, 6.0, 0.0, 0.0])
+        );
+        assert_eq!(tril(x, 5).unwrap().stored_count(), 2);
+        assert_eq!(reshape(x, &[6]).unwrap().stored_count(), 2);
+        assert_eq!(diag(x, 0).unwrap().stored_count(), 0);
+    }
+}
+
+#[test]
+fn more_than_memory_holds_is_an_error() {
+    let one = Tensor::full([1; 4], 1).unwrap();
+    let list = vec![0_i64; 1 << 16];
+    let error = index_outer(&one, &[Some(&list[..]); 4]).unwrap_err().to_string();
+    assert_eq!(error, "cannot allocate 18446744073709551615 bytes");
+    let everything = Tensor::scalar(1).broadcast_to([1 << 40, 1 << 40]).unwrap();
+    assert!(tril(&everything, 0).is_err());
+    assert!(reshape(&everything, &[1 << 50, 1 << 30]).is_err());
+    assert!(triu(&eye(1 << 61, 1 << 61, 0, DType::F64).unwrap(), 0).is_err());
 }
 
 #[test]
