@@ -91,18 +91,16 @@ pub enum LibraryError {
         problem: String,
     },
     /// Tensors that share no value for what is not stored.
-    #[error("{function}: the fill of tensor {at} is {found}, and that of tensor {first} is {expected}")]
+    #[error("{function}: the fill of tensor {at} is {}, and that of tensor {first} is {}", fills[1], fills[0])]
     Fills {
         /// Name of the function.
         function: &'static str,
         /// The first tensor with a fill.
         first: usize,
-        /// Its fill.
-        expected: Scalar,
         /// The first tensor with another one.
         at: usize,
-        /// The other one.
-        found: Scalar,
+        /// The fill of either.
+        fills: Box<[Scalar; 2]>,
     },
     /// A fill that makes every element of the result count.
     #[error("{function}: the fill is {fill}, and only one of 0 leaves anything unwritten")]
@@ -122,5 +120,12 @@ pub enum LibraryError {
     },
     /// What tensors themselves refuse: an axis, a format, memory.
     #[error(transparent)]
-    Tensor(#[from] TensorError),
+    Tensor(Box<TensorError>),
+}
+
+/// Boxed, because kernels and plans return errors with this one inside, and most of what they return is no error.
+impl From<TensorError> for LibraryError {
+    fn from(error: TensorError) -> LibraryError {
+        LibraryError::Tensor(Box::new(error))
+    }
 }

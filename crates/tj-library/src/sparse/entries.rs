@@ -120,7 +120,7 @@ pub(super) fn in_common(function: &'static str, tensors: &[&Tensor]) -> Result<V
     let with_fill = |(at, x): (usize, Tensor)| match x.fill() {
         None => Ok(x.with_fill(Some(expected))?),
         Some(found) if found == expected || (is_nan(found) && is_nan(expected)) => Ok(x),
-        Some(found) => Err(LibraryError::Fills { function, first, expected, at, found }),
+        Some(found) => Err(LibraryError::Fills { function, first, at, fills: Box::new([expected, found]) }),
     };
     promoted.into_iter().enumerate().map(with_fill).collect()
 }
