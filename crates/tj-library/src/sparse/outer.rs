@@ -3,6 +3,9 @@
 //! **Idea.** Each list is turned around: sorted by what it asks for, with the places where it asks. An entry goes to all
 //! combinations of the places of its coordinates. Of a matrix by rows only the rows that are asked for are read.
 
+use std::ops::Range;
+
+use smallvec::SmallVec;
 use tj_tensor::{Format, Leaf, Level, LevelKind, Tensor};
 
 use super::entries::{Entries, empty_columns, fill_of, room};
@@ -68,7 +71,7 @@ pub fn index_outer(x: &Tensor, lists: &[Option<&[i64]>]) -> Result<Tensor, Libra
     let mut from: Vec<usize> = room(n)?;
     let mut columns = empty_columns(x.rank(), n)?;
     for at in 0..entries.len() {
-        let ranges: Vec<_> = ranges(at).collect();
+        let ranges: SmallVec<[Range<usize>; 4]> = ranges(at).collect();
         let n_copies = ranges.iter().map(|range| range.len()).product::<usize>();
         for copy in 0..n_copies {
             let mut rest = copy;
@@ -93,7 +96,7 @@ enum Places {
 
 impl Places {
     /// The numbers of the places that ask for a coordinate.
-    fn of(&self, coordinate: usize) -> std::ops::Range<usize> {
+    fn of(&self, coordinate: usize) -> Range<usize> {
         match self {
             Places::All => coordinate..coordinate + 1,
             Places::Asked(asked) => {
