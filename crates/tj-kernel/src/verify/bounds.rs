@@ -565,7 +565,7 @@ fn shift(by: &Dim) -> Option<i64> {
 
 /// Variables that are assigned: those that decide what is accessed, or what runs, stay somewhere; of others nothing is asked.
 fn cursors(kernel: &Kernel) -> FxHashMap<Var, Stays> {
-    let mut sets: Vec<(Var, Value)> = Vec::new();
+    let (mut starts, mut sets): (Vec<(Var, Value)>, Vec<(Var, Value)>) = (Vec::new(), Vec::new());
     let mut open: Vec<Value> = Vec::new();
     let mut blocks = vec![&kernel.body];
     while let Some(block) = blocks.pop() {
@@ -585,7 +585,8 @@ fn cursors(kernel: &Kernel) -> FxHashMap<Var, Stays> {
                     open.extend(matrices.iter().flat_map(|m| [m.offset, m.row_stride, m.col_stride]));
                     open.extend([gemm.m, gemm.n, gemm.k]);
                 }
-                Stmt::Declare(..) | Stmt::Fold { .. } | Stmt::Call(_) => {}
+                Stmt::Declare(var, value) => starts.push((*var, *value)),
+                Stmt::Fold { .. } | Stmt::Call(_) => {}
             }
             blocks.extend(stmt.blocks());
         }
@@ -601,7 +602,9 @@ fn cursors(kernel: &Kernel) -> FxHashMap<Var, Stays> {
         if let Op::Get(var) = op
             && decide.insert(var)
         {
-            open.extend(sets.iter().filter(|(set, _)| *set == var).map(|(_, value)| *value));
+            // Where it stays depends on where it starts, which another variable may say.
+            let values = starts.iter().chain(&sets);
+            open.extend(values.filter(|(of, _)| *of == var).map(|(_, value)| *value));
         }
     }
     let stays = |var| if decide.contains(&var) { Stays::First } else { Stays::Nowhere };
