@@ -252,11 +252,21 @@ impl Ctx<'_> {
         }
         // Once wider: twice would be a variable that goes on for ever.
         let wider = match (self.assigned.get(&var), self.ends(value)) {
-            (Some(Stays::First), Some((lo, hi))) => Stays::Between(low.min(&lo), high.max(&hi)),
-            (_, _) => Stays::Nowhere,
+            (Some(Stays::First), Some((lo, hi))) => Some((low.min(&lo), high.max(&hi))),
+            (_, _) => None,
         };
-        self.stays.remove(&var);
-        self.refuted.insert(var, wider);
+        // The rest of this walk proves nothing any more; but what it says of variables that are set to this one is what
+        // the next walk will take for true.
+        match wider {
+            Some((low, high)) => {
+                self.stays.insert(var, (Rc::new(low.clone()), Rc::new(high.clone())));
+                self.refuted.insert(var, Stays::Between(low, high));
+            }
+            None => {
+                self.stays.remove(&var);
+                self.refuted.insert(var, Stays::Nowhere);
+            }
+        }
     }
 
     /// The ends of a value over all loops.
