@@ -40,13 +40,7 @@ impl<'s> Data<'s> {
         match data {
             InputData::File(path) => {
                 let progress = Progress::new(None);
-                let tensor = io::read_any_observed(path, &mut reading(&progress, path))?;
-                if tensor.stored().is_none() {
-                    return Ok(tensor);
-                }
-                // Programs are compiled for elements that are all there.
-                self.take(tensor.dtype(), tensor.shape())?;
-                Ok(tensor.to_dense()?)
+                Ok(io::read_any_observed(path, &mut reading(&progress, path))?)
             }
             InputData::Number(number) => {
                 let value = scalar(name, *number, declared.map(LazyTensor::dtype))?;

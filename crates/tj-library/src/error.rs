@@ -1,10 +1,12 @@
 //! What a function cannot do.
 
+use tj_tensor::{Scalar, TensorError};
+
 /// Why a function has no result. Rows are counted in the whole arguments, whichever of them a call asks for.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LibraryError {
-    /// Arrays that do not fit the function: a broken invariant of a caller.
+    /// Arrays that do not fit the function, by shape or by dtype.
     #[error("{function}: {problem}")]
     Shape {
         /// Name of the function.
@@ -80,4 +82,50 @@ pub enum LibraryError {
         /// Which matrix.
         row: usize,
     },
+    /// An argument that is not an array, and that the function cannot use.
+    #[error("{function}: {problem}")]
+    Argument {
+        /// Name of the function.
+        function: &'static str,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// Tensors that share no value for what is not stored.
+    #[error("{function}: the fill of tensor {at} is {}, and that of tensor {first} is {}", fills[1], fills[0])]
+    Fills {
+        /// Name of the function.
+        function: &'static str,
+        /// The first tensor with a fill.
+        first: usize,
+        /// The first tensor with another one.
+        at: usize,
+        /// The fill of either.
+        fills: Box<[Scalar; 2]>,
+    },
+    /// A fill that makes every element of the result count.
+    #[error("{function}: the fill is {fill}, and only one of 0 leaves anything unwritten")]
+    NonzeroFill {
+        /// Name of the function.
+        function: &'static str,
+        /// The fill.
+        fill: Scalar,
+    },
+    /// A triangular matrix without an inverse.
+    #[error("{function}: the diagonal element of row {row} is 0")]
+    ZeroDiagonal {
+        /// Name of the function.
+        function: &'static str,
+        /// The first such row that is met.
+        row: usize,
+    },
+    /// What tensors themselves refuse: an axis, a format, memory.
+    #[error(transparent)]
+    Tensor(Box<TensorError>),
+}
+
+/// Boxed, because kernels and plans return errors with this one inside, and most of what they return is no error.
+impl From<TensorError> for LibraryError {
+    fn from(error: TensorError) -> LibraryError {
+        LibraryError::Tensor(Box::new(error))
+    }
 }

@@ -5,14 +5,13 @@
 //! they stand: with a position twice, the last one stays, and sums are rounded in this order.
 
 use tj_ir::Combine;
-use tj_tensor::DType;
 
 use crate::call::{Call, row, row_mut};
 use crate::number::{Number, with_number};
 use crate::{ArrayMut, LibraryError};
 
 /// An offset for each position, or the first position that is outside.
-fn resolve(at: &[i64], size: usize, offsets: &mut Vec<usize>) -> Result<(), i64> {
+pub(crate) fn resolve(at: &[i64], size: usize, offsets: &mut Vec<usize>) -> Result<(), i64> {
     offsets.clear();
     for position in at {
         let from_start = if *position < 0 {
@@ -51,33 +50,38 @@ fn own(call: &Call<'_>, r: usize, size: usize, offsets: &mut Vec<usize>) -> Resu
 macro_rules! with_bits {
     ($dtype:expr, $T:ident => $body:expr) => {
         match $dtype {
-            DType::Bool | DType::I8 | DType::U8 => {
+            ::tj_tensor::DType::Bool | ::tj_tensor::DType::I8 | ::tj_tensor::DType::U8 => {
                 type $T = u8;
                 $body
             }
-            DType::I16 | DType::U16 | DType::F16 | DType::BF16 => {
+            ::tj_tensor::DType::I16
+            | ::tj_tensor::DType::U16
+            | ::tj_tensor::DType::F16
+            | ::tj_tensor::DType::BF16 => {
                 type $T = u16;
                 $body
             }
-            DType::I32 | DType::U32 | DType::F32 => {
+            ::tj_tensor::DType::I32 | ::tj_tensor::DType::U32 | ::tj_tensor::DType::F32 => {
                 type $T = u32;
                 $body
             }
-            DType::I64 | DType::U64 | DType::F64 => {
+            ::tj_tensor::DType::I64 | ::tj_tensor::DType::U64 | ::tj_tensor::DType::F64 => {
                 type $T = u64;
                 $body
             }
-            DType::C64 => {
+            ::tj_tensor::DType::C64 => {
                 type $T = [u32; 2];
                 $body
             }
-            DType::C128 => {
+            ::tj_tensor::DType::C128 => {
                 type $T = [u64; 2];
                 $body
             }
         }
     };
 }
+
+pub(crate) use with_bits;
 
 /// `Function::Take`.
 pub(crate) fn take(call: &Call<'_>, result: &mut ArrayMut<'_>) -> Result<(), LibraryError> {

@@ -1,7 +1,8 @@
-//! What computes a [`Function`]: sorting, scans, gathers, factorisations, transforms; and a [`Selection`](tj_ir::Selection).
+//! What computes a [`Function`]: sorting, scans, gathers, factorisations, transforms; and a [`Selection`](tj_ir::Selection);
+//! and [`sparse`], functions of whole tensors that cost what they touch.
 //!
-//! What this layer knows: row-major arrays and the crates that compute on them. What it must never know: expressions,
-//! plans, kernels.
+//! What this layer knows: row-major arrays and the crates that compute on them, and entries of tensors in any format. What
+//! it must never know: expressions, plans, kernels.
 
 #![forbid(unsafe_code)]
 
@@ -14,6 +15,8 @@ mod linalg;
 mod scan;
 mod select;
 mod sort;
+
+pub mod sparse;
 
 mod error;
 

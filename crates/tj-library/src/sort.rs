@@ -13,10 +13,12 @@ use crate::call::{Call, row, row_mut};
 use crate::number::{Number, with_number};
 use crate::{ArrayMut, LibraryError};
 
-/// From where on elements are ordered.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Direction {
+/// From where on elements are ordered. NaNs come last either way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// From the least.
     Ascending,
+    /// From the greatest.
     Descending,
 }
 

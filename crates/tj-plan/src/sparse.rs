@@ -187,6 +187,15 @@ pub fn plain(dim: &Dim) -> Option<u32> {
     dim.as_symbol().and_then(tj_ir::Symbol::as_index)
 }
 
+/// The index that an index map follows step by step, and how far ahead of it the map is.
+pub fn followed(dim: &Dim) -> Option<(u32, Dim)> {
+    let mut indices = dim.symbols().filter(|symbol| symbol.as_index().is_some());
+    let symbol = indices.next()?;
+    let offset = dim - &Dim::symbol(&symbol);
+    let is_one_step = indices.next().is_none() && !offset.mentions(&symbol);
+    is_one_step.then_some((symbol.as_index()?, offset))
+}
+
 /// A read of an argument that is stored by levels.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Access {

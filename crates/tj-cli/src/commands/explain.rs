@@ -13,6 +13,17 @@ pub(super) fn explain(args: &ExplainArgs) -> Result<(), Failure> {
     let text = Text::read(&args.work.program)?;
     let sizes = given_sizes(&args.work)?;
     let work = Work::read(&text, &args.work, &sizes)?;
+    if staged::is_stored(&work) {
+        let mut explanation = tensorjit::explain(staged::on_data(&text, &work, &sizes)?)?;
+        if args.measure {
+            let (_, report) = tensorjit::compute_timed(staged::on_data(&text, &work, &sizes)?)?;
+            explanation.add_run(&report);
+        }
+        return match &args.html {
+            Some(html) => write_page(html, &explanation),
+            None => print(&explanation.to_string()),
+        };
+    }
     let outputs = work.outputs();
     let (graph, mut explanation) = match CompiledGraph::explained(&outputs, work.options.clone()) {
         Ok(explained) => explained,

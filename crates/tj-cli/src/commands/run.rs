@@ -28,11 +28,14 @@ fn run_once(args: &RunArgs, text: &Text, sizes: &BTreeMap<String, i64>) -> Resul
     let destinations = Destination::find(&args.outputs, &names)?;
     let mut progress = Progress::new(None);
     progress.say("compiling");
-    let compiled = CompiledGraph::observed(&work.outputs(), work.options.clone(), &mut progress);
-    let (outputs, report) = match compiled {
-        Ok(graph) => call(&graph, &work, sizes)?,
-        Err(error) if staged::is_staged(&error) => staged::run(text, &work, sizes)?,
-        Err(error) => return Err(error.into()),
+    let (outputs, report) = if staged::is_stored(&work) {
+        staged::run(text, &work, sizes)?
+    } else {
+        match CompiledGraph::observed(&work.outputs(), work.options.clone(), &mut progress) {
+            Ok(graph) => call(&graph, &work, sizes)?,
+            Err(error) if staged::is_staged(&error) => staged::run(text, &work, sizes)?,
+            Err(error) => return Err(error.into()),
+        }
     };
     drop(progress);
     let mut saved = vec![false; outputs.len()];
@@ -88,11 +91,15 @@ fn run_sweep(
         if !work.evaluated.sizes.iter().any(|(name, _)| *name == sweep.name) {
             return Err(Failure::wrong(format!("the program declares no size {}", sweep.name)));
         }
-        let graph = match &mut graph {
-            Some(graph) => graph,
-            none => none.insert(CompiledGraph::new(&work.outputs(), work.options.clone())?),
+        let (outputs, report) = if staged::is_stored(&work) {
+            staged::run(text, &work, &sizes)?
+        } else {
+            let graph = match &mut graph {
+                Some(graph) => graph,
+                none => none.insert(CompiledGraph::new(&work.outputs(), work.options.clone())?),
+            };
+            call(graph, &work, &sizes)?
         };
-        let (outputs, report) = call(graph, &work, &sizes)?;
         let names: Vec<&str> = work.evaluated.outputs.iter().map(|(name, _)| name.as_str()).collect();
         runs.push(run_json(&report, &names, &outputs, Some((&sweep.name, value))));
         for (name, output) in names.iter().zip(&outputs) {

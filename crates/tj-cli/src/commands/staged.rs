@@ -1,5 +1,5 @@
-//! Programs whose sizes depend on values: such a program is not compiled for all data, but evaluated once more on the data
-//! that are there, and computed in stages.
+//! Programs that are compiled for the data that are there: those whose sizes depend on values, and those over data that are
+//! stored by levels. Such a program is evaluated once more on the data, and computed as lazy arrays are.
 
 use std::collections::BTreeMap;
 
@@ -13,12 +13,26 @@ pub(super) fn is_staged(error: &Error) -> bool {
     matches!(error, Error::Program(error) if matches!(*error.cause, Cause::Counted { .. }))
 }
 
+/// Whether some data is stored by levels, which decides what code a program becomes.
+pub(super) fn is_stored(work: &Work) -> bool {
+    work.inputs.iter().any(|(_, tensor)| tensor.stored().is_some())
+}
+
 /// Computes the outputs on the data of the work.
 pub(super) fn run(
     text: &Text,
     work: &Work,
     sizes: &BTreeMap<String, i64>,
 ) -> Result<(Vec<Tensor>, RunReport), Failure> {
+    Ok(compute_as(on_data(text, work, sizes)?, &work.options)?)
+}
+
+/// The outputs as lazy tensors over the data of the work.
+pub(super) fn on_data(
+    text: &Text,
+    work: &Work,
+    sizes: &BTreeMap<String, i64>,
+) -> Result<Vec<LazyTensor>, Failure> {
     let mut sizes = sizes.clone();
     let declared = |name: &str| work.evaluated.inputs.iter().find(|(known, _)| known == name);
     let (mut given, mut values) = (work.given.clone(), BTreeMap::new());
@@ -47,8 +61,7 @@ pub(super) fn run(
         return Err(Failure::wrong(format!("input {name} is missing; give it by {name}=FILE")));
     }
     let evaluated = text.evaluate_on(&given, &values)?;
-    let outputs: Vec<LazyTensor> = evaluated.outputs.into_iter().map(|(_, lazy)| lazy).collect();
-    Ok(compute_as(outputs, &work.options)?)
+    Ok(evaluated.outputs.into_iter().map(|(_, lazy)| lazy).collect())
 }
 
 /// Checks data against a declaration, and takes the values of sizes from it.

@@ -10,7 +10,7 @@ use tj_ir::expr::Source;
 use tj_ir::{Dim, Expr, ExprArena, ExprId, ReduceOp};
 
 use super::space::{Space, Tree, is_neutral};
-use super::{Access, StoredInput, plain};
+use super::{Access, StoredInput, followed, plain};
 
 /// Elements of an axis, for guesses.
 pub const SIZE: f64 = 4096.0;
@@ -164,8 +164,8 @@ impl Question<'_> {
         let Some(stored) = (self.stored)(access.source) else { return (Vec::new(), false) };
         let own = stored.order();
         let place = |dim: usize| {
-            let index = plain(&access.at[dim]);
-            index.and_then(|index| loops.iter().position(|&l| l == index)).unwrap_or(loops.len())
+            let index = followed(&access.at[dim]);
+            index.and_then(|(index, _)| loops.iter().position(|&l| l == index)).unwrap_or(loops.len())
         };
         let mut sorted = own.clone();
         // What no loop outside reads one by one stays behind, in its own order.
@@ -179,7 +179,7 @@ impl Question<'_> {
         let own = levels == stored.order() && stored.is_native();
         let format = if own { stored.format.clone() } else { stored.lists(levels) };
         let lists = format.levels().iter().enumerate().map(|(l, level)| {
-            let size = plain(&access.at[levels[l]]).map_or(1.0, |index| self.size(index));
+            let size = followed(&access.at[levels[l]]).map_or(1.0, |(index, _)| self.size(index));
             let is_list = level.kind != tj_tensor::LevelKind::Dense;
             let rows = if stored.is_hypersparse { size / 32.0 } else { size / 2.0 };
             let entries = if l == 0 && levels.len() > 1 { rows } else { LIST.min(size) };
@@ -258,7 +258,7 @@ impl Question<'_> {
         let mut lists: FxHashMap<ExprId, f64> = FxHashMap::default();
         for (at, guess) in guesses.iter().enumerate() {
             if let Some((dim, list)) = guess.levels.get(state.next[at])
-                && plain(dim) == Some(index)
+                && follows(dim, index, list.is_some())
             {
                 state.next[at] += 1;
                 if let Some(entries) = list {
@@ -315,6 +315,11 @@ impl Question<'_> {
         }
         cost
     }
+}
+
+/// Whether a level is gone through by the loop of an index: a dense one is stepped through wherever it is read.
+fn follows(dim: &Dim, index: u32, is_list: bool) -> bool {
+    if is_list { followed(dim).is_some_and(|(own, _)| own == index) } else { plain(dim) == Some(index) }
 }
 
 /// How often a loop runs its body, and how many steps it takes.

@@ -49,6 +49,9 @@ impl Tree {
                 Tree::Leaf(_) | Tree::And(_) => add(&mut any, tree),
             }
         }
+        // A or (A and B) is A.
+        let whole = any.clone();
+        any.retain(|tree| !matches!(tree, Tree::And(parts) if parts.iter().any(|part| whole.contains(part))));
         if any.len() == 1 { any.swap_remove(0) } else { Tree::Or(any) }
     }
 
@@ -62,6 +65,9 @@ impl Tree {
                 Tree::Leaf(_) | Tree::Or(_) => add(&mut all, tree),
             }
         }
+        // A and (A or B) is A.
+        let whole = all.clone();
+        all.retain(|tree| !matches!(tree, Tree::Or(parts) if parts.iter().any(|part| whole.contains(part))));
         match all.len() {
             0 => Tree::All,
             1 => all.swap_remove(0),
@@ -208,5 +214,30 @@ pub fn is_neutral(op: ReduceOp, fill: Scalar) -> bool {
         ReduceOp::Or => fill == Scalar::zero(dtype),
         ReduceOp::Prod | ReduceOp::Max | ReduceOp::Min | ReduceOp::And => op.start(dtype) == Some(fill),
         ReduceOp::By(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trees_are_as_small_as_they_can_be() {
+        let [a, b, c] = [0, 1, 2].map(|id| Tree::Leaf(ExprId(id)));
+        let or = |x: &Tree, y: &Tree| Tree::or([x.clone(), y.clone()]);
+        let and = |x: &Tree, y: &Tree| Tree::and([x.clone(), y.clone()]);
+        assert_eq!(or(&a, &a), a);
+        assert_eq!(or(&a, &Tree::All), Tree::All);
+        assert_eq!(or(&a, &Tree::NONE), a);
+        assert_eq!(and(&a, &Tree::All), a);
+        assert_eq!(and(&a, &Tree::NONE), Tree::NONE);
+        assert_eq!(and(&a, &or(&a, &b)), a);
+        assert_eq!(or(&a, &and(&a, &b)), a);
+        assert_eq!(and(&c, &or(&a, &b)), Tree::And(vec![c.clone(), Tree::Or(vec![a.clone(), b.clone()])]));
+        assert!(and(&c, &or(&a, &b)).implies(ExprId(2)) && !and(&c, &or(&a, &b)).implies(ExprId(0)));
+        // A list that is not walked is everywhere.
+        let only_a = |id: ExprId| id == ExprId(0);
+        assert_eq!(and(&a, &b).at(&only_a), a);
+        assert_eq!(or(&a, &b).at(&only_a), Tree::All);
     }
 }

@@ -199,7 +199,7 @@ impl Cutter<'_> {
             let longer = (!produced[candidate.index()] && plan.root_call(candidate).is_none())
                 .then(|| self.find(id, &wider))
                 .flatten()
-                .filter(|longer| self.pays(current, longer, candidate, readers[candidate.index()]));
+                .filter(|longer| self.pays(id, current, longer, candidate, readers[candidate.index()]));
             match longer {
                 Some(longer) => {
                     inline.push(candidate);
@@ -212,14 +212,25 @@ impl Cutter<'_> {
         if walks { (inline, found) } else { (Vec::new(), None) }
     }
 
-    /// Whether a query is better written in than computed as a whole.
-    fn pays(&self, without: &Found, with: &Found, candidate: QueryId, readers: usize) -> bool {
+    /// Whether a query is better written into `reader` than computed as a whole.
+    fn pays(
+        &self,
+        reader: QueryId,
+        without: &Found,
+        with: &Found,
+        candidate: QueryId,
+        readers: usize,
+    ) -> bool {
         let plan = self.plan;
         let is_reduction = plan.root_reduce(candidate).is_some();
         if !is_reduction && self.touched[candidate.index()] {
             return true;
         }
         if is_reduction && readers > 1 {
+            return false;
+        }
+        // A result of one element has no tasks; those of its parts run side by side.
+        if is_reduction && plan.query(reader).shape.is_empty() && !plan.query(candidate).shape.is_empty() {
             return false;
         }
         let Some(alone) = self.find(candidate, &|_| false) else { return false };

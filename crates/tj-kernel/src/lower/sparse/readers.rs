@@ -2,7 +2,7 @@
 
 use tj_ir::expr::{Indices, Source};
 use tj_ir::{Dim, Expr, ExprId};
-use tj_plan::sparse::{Argument, Nest, OperandLevel};
+use tj_plan::sparse::{Argument, Nest, OperandLevel, followed};
 use tj_tensor::DType;
 
 use super::Walk;
@@ -48,16 +48,15 @@ pub(super) fn readers(nest: &Nest) -> Vec<Reader> {
     found
 }
 
-fn is_plain(dim: &Dim, index: u32) -> bool {
-    dim.as_symbol().and_then(tj_ir::Symbol::as_index) == Some(index)
-}
-
 impl Reader {
-    /// Whether its next level is a list of the coordinates of an index.
+    /// Whether its next level is a list that the loop of an index goes along.
     pub fn walks(&self, index: u32) -> bool {
-        self.levels
-            .get(self.next)
-            .is_some_and(|level| level.list.is_some() && is_plain(&self.at[level.dim], index))
+        self.levels.get(self.next).is_some_and(|level| self.lists(level, index))
+    }
+
+    /// Whether a level is a list that the loop of an index goes along.
+    pub fn lists(&self, level: &OperandLevel, index: u32) -> bool {
+        level.list.is_some() && followed(&self.at[level.dim]).is_some_and(|(own, _)| own == index)
     }
 
     /// Whether it reads at an index.
@@ -104,8 +103,39 @@ impl Walk<'_> {
         self.readers[at].position = Some(self.ctx.b.binary(BinOp::Add, start, coordinate));
     }
 
+    /// How far ahead of the loop's index a reader's next level is read, if it is, and how far the index runs.
+    fn ahead(&self, at: usize) -> Option<(Dim, Dim)> {
+        let reader = &self.readers[at];
+        let (index, offset) = followed(&reader.at[reader.levels[reader.next].dim])?;
+        let extent = &self.nest.extents[index as usize];
+        (offset != Dim::ZERO).then(|| (offset, extent.clone()))
+    }
+
+    /// The part of a reader's next list that a loop goes along: all of it, if the index is read as it is.
+    pub fn walked(&mut self, at: usize) -> (Value, Value) {
+        let (lo, hi) = self.fiber(at);
+        let Some((offset, extent)) = self.ahead(at) else { return (lo, hi) };
+        let (first, end) = (self.ctx.size(&offset), self.ctx.size(&(&offset + &extent)));
+        let from = self.lower_bound(at, lo, hi, first);
+        let to = self.lower_bound(at, lo, hi, end);
+        (from, to)
+    }
+
+    /// The coordinate of an entry of a reader's next level as the loop's index.
+    pub fn coordinate(&mut self, at: usize, entry: Value) -> Value {
+        let own = self.own_coordinate(at, entry);
+        let Some((offset, extent)) = self.ahead(at) else { return own };
+        let (offset, last) = (self.ctx.size(&offset), self.ctx.size(&(&extent - 1)));
+        let b = &mut self.ctx.b;
+        let index = b.binary(BinOp::Sub, own, offset);
+        // The list was cut to what the loop reads; this says so.
+        let zero = b.int(0);
+        let low = b.binary(BinOp::Min, index, last);
+        b.binary(BinOp::Max, low, zero)
+    }
+
     /// The ends of the list of a reader's next level: an empty one if it has no position.
-    pub fn fiber(&mut self, at: usize) -> (Value, Value) {
+    fn fiber(&mut self, at: usize) -> (Value, Value) {
         let position = self.position(at);
         let reader = &self.readers[at];
         let (next, argument, present) = (reader.next, reader.argument, reader.present);
@@ -133,7 +163,7 @@ impl Walk<'_> {
     }
 
     /// The coordinate of an entry of a reader's next level.
-    pub fn coordinate(&mut self, at: usize, entry: Value) -> Value {
+    fn own_coordinate(&mut self, at: usize, entry: Value) -> Value {
         let reader = &self.readers[at];
         let arrays = self.arrays[reader.argument].as_ref().expect("what readers read has been declared");
         let (_, coordinates) = arrays.lists[reader.next].expect("a list has its arrays");
@@ -144,10 +174,30 @@ impl Walk<'_> {
     /// Along a list to a coordinate that is known, by halves.
     fn search(&mut self, at: usize, coordinate: Value) {
         let (lo, hi) = self.fiber(at);
+        let entry = self.lower_bound(at, lo, hi, coordinate);
         let b = &mut self.ctx.b;
         let no = b.constant(tj_tensor::Scalar::Bool(false));
-        let zero = b.int(0);
-        let (found, entry) = (b.declare(no), b.declare(zero));
+        let found = b.declare(no);
+        let inside = b.compare(CmpOp::Lt, entry, hi);
+        b.open_condition();
+        let there = self.own_coordinate(at, entry);
+        let b = &mut self.ctx.b;
+        let equal = b.compare(CmpOp::Eq, there, coordinate);
+        b.set(found, equal);
+        let then = b.close_block();
+        b.push_if(inside, then, Vec::new());
+        let found = b.get(found);
+        // What is found is in the list; this says so.
+        let found = b.binary(BinOp::And, found, inside);
+        let reader = &mut self.readers[at];
+        reader.position = Some(entry);
+        reader.present = Some(found);
+    }
+
+    /// The first entry of a list that is not before a coordinate, or its end.
+    fn lower_bound(&mut self, at: usize, lo: Value, hi: Value, coordinate: Value) -> Value {
+        let b = &mut self.ctx.b;
+        let found = b.declare(hi);
         let some = b.compare(CmpOp::Lt, lo, hi);
         b.open_condition();
         let one = b.int(1);
@@ -162,7 +212,7 @@ impl Walk<'_> {
         let half = b.binary(BinOp::Sar, sum, one);
         // It is below the end already; this says so.
         let middle = b.binary(BinOp::Min, half, last);
-        let there = self.coordinate(at, middle);
+        let there = self.own_coordinate(at, middle);
         let b = &mut self.ctx.b;
         let before = b.compare(CmpOp::Lt, there, coordinate);
         let after = b.binary(BinOp::Add, middle, one);
@@ -173,23 +223,9 @@ impl Walk<'_> {
         let body = b.close_block();
         b.push_while(head, more, body);
         let first = b.get(low);
-        let inside = b.compare(CmpOp::Lt, first, hi);
-        b.open_condition();
-        let there = self.coordinate(at, first);
-        let b = &mut self.ctx.b;
-        let equal = b.compare(CmpOp::Eq, there, coordinate);
-        b.set(found, equal);
-        b.set(entry, first);
-        let then = b.close_block();
-        b.push_if(inside, then, Vec::new());
+        b.set(found, first);
         let then = b.close_block();
         b.push_if(some, then, Vec::new());
-        let (found, entry) = (b.get(found), b.get(entry));
-        // What is found is in the list; this says so.
-        let inside = b.compare(CmpOp::Lt, entry, hi);
-        let found = b.binary(BinOp::And, found, inside);
-        let reader = &mut self.readers[at];
-        reader.position = Some(entry);
-        reader.present = Some(found);
+        b.get(found)
     }
 }

@@ -32,11 +32,7 @@ pub(super) fn fills_first(nest: &Nest) -> bool {
     // A loop of an axis that walks lists, wherever its reader is by then.
     let listed = |id: ExprId, index: u32| {
         let reader = readers.iter().find(|reader| reader.id == id);
-        reader.is_some_and(|reader| {
-            reader.levels.iter().any(|level| {
-                level.list.is_some() && tj_plan::sparse::plain(&reader.at[level.dim]) == Some(index)
-            })
-        })
+        reader.is_some_and(|reader| reader.levels.iter().any(|level| reader.lists(level, index)))
     };
     let outer = if nest.combined.is_some() { leading } else { nest.loops.len() };
     nest.loops[..outer].iter().any(|&index| tree.at(&|id| listed(id, index)) != Tree::All)

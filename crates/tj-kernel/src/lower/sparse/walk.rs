@@ -82,7 +82,7 @@ impl Walk<'_> {
     fn entries(&mut self, index: u32, reader: usize, range: Range, body: &mut dyn FnMut(&mut Self)) {
         let (lo, hi) = match range {
             Range::Task => self.ctx.b.task(),
-            Range::Whole => self.fiber(reader),
+            Range::Whole => self.walked(reader),
         };
         let entry = self.ctx.b.open_loop();
         if range == Range::Task {
@@ -105,7 +105,7 @@ impl Walk<'_> {
     fn cursors(&mut self, walkers: &[usize]) -> Vec<Cursor> {
         let mut cursors = Vec::new();
         for &reader in walkers {
-            let (lo, end) = self.fiber(reader);
+            let (lo, end) = self.walked(reader);
             let id = self.readers[reader].id;
             cursors.push(Cursor { reader, id, at: self.ctx.b.declare(lo), end });
         }
