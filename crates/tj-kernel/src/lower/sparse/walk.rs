@@ -211,7 +211,8 @@ impl Walk<'_> {
 
         self.ctx.b.open_condition();
         for (cursor, &(id, entry, alive)) in walked.iter().zip(&alive) {
-            let present = match (tree.implies(id), is_equal(id)) {
+            // Where the loop would end without the entry, there is one at every coordinate that is visited.
+            let present = match (is_needed(tree, id), is_equal(id)) {
                 (false, Some(equal)) => Some(self.ctx.b.binary(BinOp::And, equal, alive)),
                 (_, _) => None,
             };
@@ -230,19 +231,16 @@ impl Walk<'_> {
         }
 
         let b = &mut self.ctx.b;
-        let mut behind = Vec::new();
-        for &(_, value) in &there {
-            behind.push(b.compare(CmpOp::Lt, value, bound));
-        }
-        let waits = match member {
-            // All that are behind move; if none is, what was visited moves.
-            Some(_) => behind.iter().copied().reduce(|x, y| b.binary(BinOp::Or, x, y)),
-            None => None,
-        };
+        let behind: Vec<Value> =
+            there.iter().map(|&(_, value)| b.compare(CmpOp::Lt, value, bound)).collect();
         for (at, cursor) in walked.iter().enumerate() {
             let (_, entry, alive) = alive[at];
-            let moves = match waits {
-                Some(waits) => b.select(waits, behind[at], equal[at].1),
+            // What is behind moves; so does what is here, once this has been visited.
+            let moves = match member {
+                Some(member) => {
+                    let visited = b.binary(BinOp::And, equal[at].1, member);
+                    b.binary(BinOp::Or, behind[at], visited)
+                }
                 None => equal[at].1,
             };
             b.open_condition();
