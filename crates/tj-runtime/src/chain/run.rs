@@ -207,8 +207,10 @@ impl Runner<'_> {
             let mut order: Vec<usize> = (0..coordinates.len()).collect();
             order.sort_by_key(|&at| nest.columns[at]);
             coordinates = order.into_iter().map(|at| coordinates[at].clone()).collect();
-            let result = Tensor::coo(shape, &coordinates, values, Duplicates::Refuse)?;
-            return pruned(result.with_fill(Some(fill))?, &drops);
+            let format = Format::coo(shape.len());
+            let result =
+                Tensor::from_entries(shape, &coordinates, values, fill, Duplicates::Refuse, &format)?;
+            return pruned(result, &drops);
         }
         let rank = shape.len();
         let list =
