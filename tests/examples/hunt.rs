@@ -1,8 +1,9 @@
-//! Checks many seeds in a row: `hunt FIRST COUNT [all | c | legal | illegal]`. Prints the smallest program of each failure.
+//! Checks many seeds in a row: `hunt FIRST COUNT [all | c | legal | illegal | sparse | sparse-c]`. Prints the smallest program of each failure.
 
 use tj_tests::engines::{c_engines, engines};
 use tj_tests::generate::generate;
 use tj_tests::shrink::{guarded, report};
+use tj_tests::sparse::{self, Run};
 use tj_tests::{Case, chaos, check};
 
 fn main() {
@@ -18,6 +19,14 @@ fn main() {
         }
         _ => check(case, &engines()).map(|_| ()),
     };
+    let kind = words.get(2).map_or("all", String::as_str);
+    if let Some(run) = match kind {
+        "sparse" => Some(Run::All),
+        "sparse-c" => Some(Run::C),
+        _ => None,
+    } {
+        return hunt_sparse(first, count, run);
+    }
     // Panics are failures like any other, and are reported with the program.
     std::panic::set_hook(Box::new(|_| ()));
     let (mut steps, mut failures) = (0, 0);
@@ -27,6 +36,21 @@ fn main() {
         if guarded(|| test(&case, seed)).is_err() {
             failures += 1;
             eprintln!("{}", report(seed, &case, &|case| test(case, seed)));
+        }
+    }
+    eprintln!("{failures} failures in {count} programs of {:.1} steps", steps as f64 / count as f64);
+}
+
+fn hunt_sparse(first: u64, count: u64, run: Run) {
+    std::panic::set_hook(Box::new(|_| ()));
+    let (mut steps, mut failures) = (0, 0);
+    for seed in first..first + count {
+        let case = sparse::generate(seed);
+        steps += case.program.steps.len();
+        let engines = sparse::runs(run, seed);
+        if guarded(|| sparse::check(&case, &engines)).is_err() {
+            failures += 1;
+            eprintln!("{}", sparse::report(seed, &case, &engines));
         }
     }
     eprintln!("{failures} failures in {count} programs of {:.1} steps", steps as f64 / count as f64);

@@ -87,7 +87,10 @@ fn movement(
         | Step::Clip(..)
         | Step::Reduce(..)
         | Step::Mean(..)
-        | Step::Matmul(..) => return None,
+        | Step::Matmul(..)
+        | Step::Einsum(..)
+        | Step::Concat(..)
+        | Step::Stack(..) => return None,
     })
 }
 

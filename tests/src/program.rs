@@ -6,8 +6,8 @@
 use std::fmt;
 
 use tensorjit::{
-    At, Axes, DType, Dim, DimError, IrError, LazyTensor, Op, Operand, ReduceOp, Scalar, axis, input, number,
-    size,
+    At, Axes, DType, Dim, DimError, IrError, LazyTensor, Op, Operand, ReduceOp, Scalar, axis, concat, einsum, input,
+    number, size, stack,
 };
 
 /// A program over declared sizes.
@@ -85,6 +85,12 @@ pub enum Step {
     Squeeze(usize, Vec<i64>),
     /// Repeated to a shape.
     BroadcastTo(usize, Vec<Size>),
+    /// A product by subscripts.
+    Einsum(String, Vec<usize>),
+    /// One after the other.
+    Concat(Vec<usize>, i64),
+    /// One after the other along a new axis.
+    Stack(Vec<usize>, i64),
 }
 
 /// An argument of a scalar operator.
@@ -162,6 +168,11 @@ impl Program {
         Ok(self.outputs.iter().map(|&k| built[k].clone()).collect())
     }
 
+    /// One step as text.
+    pub fn text_of(&self, step: &Step) -> String {
+        StepText(step, self).to_string()
+    }
+
     /// The same program without steps that no output needs. Inputs keep their names.
     pub fn without_dead(&self) -> Program {
         let mut live = vec![false; self.steps.len()];
@@ -236,6 +247,7 @@ impl Step {
             Step::Map(_, args) => args.iter().filter_map(step).collect(),
             Step::Clip(k, lo, hi) => [Some(*k), step(lo), step(hi)].into_iter().flatten().collect(),
             Step::Matmul(a, b) => vec![*a, *b],
+            Step::Einsum(_, parts) | Step::Concat(parts, _) | Step::Stack(parts, _) => parts.clone(),
             Step::Reshape(k, shape) => {
                 std::iter::once(*k).chain(shape.iter().flatten().filter_map(axis)).collect()
             }
@@ -276,6 +288,9 @@ impl Step {
             Step::ExpandDims(k, axis) => Step::ExpandDims(f(*k), *axis),
             Step::Squeeze(k, axes) => Step::Squeeze(f(*k), axes.clone()),
             Step::BroadcastTo(k, shape) => Step::BroadcastTo(f(*k), shape.iter().map(size).collect()),
+            Step::Einsum(text, parts) => Step::Einsum(text.clone(), parts.iter().map(|&k| f(k)).collect()),
+            Step::Concat(parts, axis) => Step::Concat(parts.iter().map(|&k| f(k)).collect(), *axis),
+            Step::Stack(parts, axis) => Step::Stack(parts.iter().map(|&k| f(k)).collect(), *axis),
         }
     }
 
@@ -294,6 +309,7 @@ impl Step {
             End::Const(n) => Dim::from(n),
             End::Symbol(s, more) => &dims[s] + more,
         };
+        let all = |parts: &[usize]| -> Vec<LazyTensor> { parts.iter().map(|&k| built[k].clone()).collect() };
         Ok(match self {
             Step::Input(position) => {
                 let decl = &inputs[*position];
@@ -327,6 +343,9 @@ impl Step {
                 let shape: Vec<Dim> = shape.iter().map(|s| s.dim(dims, built)).collect();
                 built[*k].broadcast_to(&shape)
             }
+            Step::Einsum(text, parts) => einsum(text, &parts.iter().map(|&k| &built[k]).collect::<Vec<_>>()),
+            Step::Concat(parts, axis) => concat(&all(parts), *axis),
+            Step::Stack(parts, axis) => stack(&all(parts), *axis),
         })
     }
 }
@@ -343,6 +362,14 @@ impl fmt::Display for Program {
         let outputs: Vec<String> = self.outputs.iter().map(|k| format!("t{k}")).collect();
         writeln!(f, "[{}]", outputs.join(", "))
     }
+}
+
+fn named(before: &str, parts: &[usize]) -> String {
+    parts.iter().map(|k| format!("{before}{k}")).collect::<Vec<_>>().join(", ")
+}
+
+fn cloned(parts: &[usize]) -> String {
+    parts.iter().map(|k| format!("t{k}.clone()")).collect::<Vec<_>>().join(", ")
 }
 
 struct StepText<'p>(&'p Step, &'p Program);
@@ -431,6 +458,9 @@ impl fmt::Display for StepText<'_> {
             Step::ExpandDims(k, axis) => write!(f, "t{k}.expand_dims({axis})"),
             Step::Squeeze(k, axes) => write!(f, "t{k}.squeeze(&{axes:?})"),
             Step::BroadcastTo(k, shape) => write!(f, "t{k}.broadcast_to(&{})", self.sizes(shape)),
+            Step::Einsum(text, parts) => write!(f, "einsum({text:?}, &[{}])", named("&t", parts)),
+            Step::Concat(parts, axis) => write!(f, "concat(&[{}], {axis})", cloned(parts)),
+            Step::Stack(parts, axis) => write!(f, "stack(&[{}], {axis})", cloned(parts)),
         }
     }
 }

@@ -50,7 +50,7 @@ pub fn shrink(case: &Case, fails: &dyn Fn(&Case) -> bool) -> Case {
 }
 
 /// Cases that are smaller in one way, the boldest first.
-fn candidates(case: &Case) -> Vec<Case> {
+pub(crate) fn candidates(case: &Case) -> Vec<Case> {
     let mut all = Vec::new();
     let with = |program: Program| Case { program: program.without_dead(), ..case.clone() };
     let program = &case.program;

@@ -108,10 +108,12 @@ pub fn tasks(nest: &Nest) -> Tasks {
     }
     let readers = readers::readers(nest);
     let walks = |id: ExprId| readers.iter().any(|reader| reader.id == id && reader.walks(first));
-    match spaces[&nest.inner].tree.at(&walks) {
-        Tree::All if readers.iter().all(|reader| !reader.walks(first)) && first == 0 => Tasks::Rows,
-        Tree::Leaf(_) if readers.iter().filter(|reader| reader.walks(first)).count() == 1 => Tasks::Entries,
-        Tree::All | Tree::Leaf(_) | Tree::And(_) | Tree::Or(_) => Tasks::One,
+    let walkers: Vec<&Reader> = readers.iter().filter(|reader| reader.walks(first)).collect();
+    match (spaces[&nest.inner].tree.at(&walks), walkers.as_slice()) {
+        (Tree::All, []) if first == 0 => Tasks::Rows,
+        // A slice is not all of a list.
+        (Tree::Leaf(_), [reader]) if reader.reads_as_it_is(first) => Tasks::Entries,
+        (Tree::All | Tree::Leaf(_) | Tree::And(_) | Tree::Or(_), _) => Tasks::One,
     }
 }
 

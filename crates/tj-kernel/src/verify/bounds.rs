@@ -252,11 +252,21 @@ impl Ctx<'_> {
         }
         // Once wider: twice would be a variable that goes on for ever.
         let wider = match (self.assigned.get(&var), self.ends(value)) {
-            (Some(Stays::First), Some((lo, hi))) => Stays::Between(low.min(&lo), high.max(&hi)),
-            (_, _) => Stays::Nowhere,
+            (Some(Stays::First), Some((lo, hi))) => Some((low.min(&lo), high.max(&hi))),
+            (_, _) => None,
         };
-        self.stays.remove(&var);
-        self.refuted.insert(var, wider);
+        // The rest of this walk proves nothing any more; but what it says of variables that are set to this one is what
+        // the next walk will take for true.
+        match wider {
+            Some((low, high)) => {
+                self.stays.insert(var, (Rc::new(low.clone()), Rc::new(high.clone())));
+                self.refuted.insert(var, Stays::Between(low, high));
+            }
+            None => {
+                self.stays.remove(&var);
+                self.refuted.insert(var, Stays::Nowhere);
+            }
+        }
     }
 
     /// The ends of a value over all loops.
@@ -565,7 +575,7 @@ fn shift(by: &Dim) -> Option<i64> {
 
 /// Variables that are assigned: those that decide what is accessed, or what runs, stay somewhere; of others nothing is asked.
 fn cursors(kernel: &Kernel) -> FxHashMap<Var, Stays> {
-    let mut sets: Vec<(Var, Value)> = Vec::new();
+    let (mut starts, mut sets): (Vec<(Var, Value)>, Vec<(Var, Value)>) = (Vec::new(), Vec::new());
     let mut open: Vec<Value> = Vec::new();
     let mut blocks = vec![&kernel.body];
     while let Some(block) = blocks.pop() {
@@ -585,7 +595,8 @@ fn cursors(kernel: &Kernel) -> FxHashMap<Var, Stays> {
                     open.extend(matrices.iter().flat_map(|m| [m.offset, m.row_stride, m.col_stride]));
                     open.extend([gemm.m, gemm.n, gemm.k]);
                 }
-                Stmt::Declare(..) | Stmt::Fold { .. } | Stmt::Call(_) => {}
+                Stmt::Declare(var, value) => starts.push((*var, *value)),
+                Stmt::Fold { .. } | Stmt::Call(_) => {}
             }
             blocks.extend(stmt.blocks());
         }
@@ -601,7 +612,9 @@ fn cursors(kernel: &Kernel) -> FxHashMap<Var, Stays> {
         if let Op::Get(var) = op
             && decide.insert(var)
         {
-            open.extend(sets.iter().filter(|(set, _)| *set == var).map(|(_, value)| *value));
+            // Where it stays depends on where it starts, which another variable may say.
+            let values = starts.iter().chain(&sets);
+            open.extend(values.filter(|(of, _)| *of == var).map(|(_, value)| *value));
         }
     }
     let stays = |var| if decide.contains(&var) { Stays::First } else { Stays::Nowhere };

@@ -78,7 +78,11 @@ pub(crate) fn run(
         known.extend(step.gives.iter().copied().zip(results));
     }
     let result = |source: &Source| match source {
-        Source::Input(i) => Ok(inputs[*i as usize].clone()),
+        // Whether an expression is its argument is nobody's business: what it stores is what differs from its fill.
+        Source::Input(i) => match inputs[*i as usize] {
+            tensor if tensor.stored().is_some() && tensor.nnz()? < tensor.stored_count() => Ok(tensor.prune()?),
+            tensor => Ok(tensor.clone()),
+        },
         Source::Def(_) => known.get(source).cloned().ok_or_else(|| internal("chain", &"a result is missing")),
     };
     let results = chain.produces.iter().map(result).collect::<Result<_, _>>()?;
@@ -203,8 +207,10 @@ impl Runner<'_> {
             let mut order: Vec<usize> = (0..coordinates.len()).collect();
             order.sort_by_key(|&at| nest.columns[at]);
             coordinates = order.into_iter().map(|at| coordinates[at].clone()).collect();
-            let result = Tensor::coo(shape, &coordinates, values, Duplicates::Refuse)?;
-            return pruned(result.with_fill(Some(fill))?, &drops);
+            let format = Format::coo(shape.len());
+            let result =
+                Tensor::from_entries(shape, &coordinates, values, fill, Duplicates::Refuse, &format)?;
+            return pruned(result, &drops);
         }
         let rank = shape.len();
         let list =

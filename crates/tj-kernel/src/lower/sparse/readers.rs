@@ -2,7 +2,7 @@
 
 use tj_ir::expr::{Indices, Source};
 use tj_ir::{Dim, Expr, ExprId};
-use tj_plan::sparse::{Argument, Nest, OperandLevel, followed};
+use tj_plan::sparse::{Argument, Nest, OperandLevel, followed, plain};
 use tj_tensor::DType;
 
 use super::Walk;
@@ -57,6 +57,11 @@ impl Reader {
     /// Whether a level is a list that the loop of an index goes along.
     pub fn lists(&self, level: &OperandLevel, index: u32) -> bool {
         level.list.is_some() && followed(&self.at[level.dim]).is_some_and(|(own, _)| own == index)
+    }
+
+    /// Whether the coordinates of its next level are those of an index.
+    pub fn reads_as_it_is(&self, index: u32) -> bool {
+        self.levels.get(self.next).is_some_and(|level| plain(&self.at[level.dim]) == Some(index))
     }
 
     /// Whether it reads at an index.

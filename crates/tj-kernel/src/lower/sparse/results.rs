@@ -1,7 +1,7 @@
 //! What the loops of a nest do with values: dense results, and entries that are counted or written.
 
 use tj_ir::expand::expand;
-use tj_ir::{Dim, Expr, ExprId, ReduceOp};
+use tj_ir::{Dim, Expr, ExprId, Op, ReduceOp};
 use tj_plan::sparse::Nest;
 use tj_plan::sparse::space::Tree;
 use tj_tensor::{DType, Scalar};
@@ -379,10 +379,10 @@ impl Walk<'_> {
     fn same_bits(&mut self, value: Value, fill: Scalar) -> Value {
         let b = &mut self.ctx.b;
         if fill.dtype().is_float() && fill.to_f64().is_nan() {
-            return b.compare(CmpOp::Ne, value, value);
+            return expand(b, Op::NotEqual, &[value, value]);
         }
         let fill = b.constant(fill);
-        b.compare(CmpOp::Eq, value, fill)
+        expand(b, Op::Equal, &[value, fill])
     }
 
     pub fn close(&mut self, writer: &Writer) {

@@ -225,7 +225,8 @@ impl Walk<'_> {
 
         self.ctx.b.open_condition();
         for (cursor, &(id, entry, alive)) in walked.iter().zip(&alive) {
-            let present = match (tree.implies(id), is_equal(id)) {
+            // Where the loop would end without the entry, there is one at every coordinate that is visited.
+            let present = match (is_needed(tree, id), is_equal(id)) {
                 (false, Some(equal)) => Some(self.ctx.b.binary(BinOp::And, equal, alive)),
                 (_, _) => None,
             };
@@ -243,12 +244,15 @@ impl Walk<'_> {
             None => self.ctx.b.push_block(then),
         }
 
-        // All that are behind move; if none is, what was visited moves.
         let b = &mut self.ctx.b;
         for (at, cursor) in walked.iter().enumerate() {
             let (_, entry, alive) = alive[at];
-            let moves = match waits {
-                Some(waits) => b.select(waits, behind[at], equal[at].1),
+            // What is behind moves; so does what is here, once this has been visited.
+            let moves = match member {
+                Some(member) => {
+                    let visited = b.binary(BinOp::And, equal[at].1, member);
+                    b.binary(BinOp::Or, behind[at], visited)
+                }
                 None => equal[at].1,
             };
             b.open_condition();

@@ -1,0 +1,158 @@
+//! Programs over tensors that are stored in any way, against the plan's interpreter, which sees dense copies.
+//!
+//! In reading order: this file (a case as data), `data` (its arguments), `generate` (a case from a seed), `check` (every
+//! engine says the same), `shrink` (the smallest case that still fails).
+
+mod check;
+mod data;
+mod generate;
+mod shrink;
+
+use std::fmt;
+
+use tensorjit::{DType, IrError, LazyTensor, Scalar, Tensor, defer};
+
+use crate::program::{Program, Step};
+
+pub use check::{Run, check, runs};
+pub use generate::generate;
+pub use shrink::report;
+
+/// A program over stored tensors.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Case {
+    /// Its inputs declare nothing: `arguments` does.
+    pub program: Program,
+    /// What the inputs are.
+    pub arguments: Vec<Argument>,
+    /// Makes the data.
+    pub seed: u64,
+    /// How results are compared.
+    pub compare: Compare,
+}
+
+/// How results are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compare {
+    /// Bit for bit, but for signs of zeros and what NaN carries: all sums are exact in any order.
+    Exact,
+    /// The one output is a sum in some order. It is off by at most `terms * eps` times the sum of the absolute values.
+    Sum {
+        /// Terms of the sum.
+        terms: usize,
+    },
+}
+
+/// One argument.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Argument {
+    /// Type of an element.
+    pub dtype: DType,
+    /// Its shape.
+    pub shape: Vec<usize>,
+    /// How it is stored.
+    pub storage: Storage,
+    /// Its fill; of a strided one without a fill, what most elements are.
+    pub fill: Fill,
+    /// How many elements of a hundred are stored.
+    pub density: usize,
+    /// How many of a hundred of those are the fill.
+    pub explicit: usize,
+    /// Whether some are NaN, infinite or -0.
+    pub special: bool,
+}
+
+/// How an argument is stored.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Storage {
+    /// Strided, without a fill.
+    Plain,
+    /// Strided, with its fill.
+    Filled,
+    /// By levels, in this format.
+    Levels(String),
+}
+
+/// A fill by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fill {
+    /// 0, or false.
+    Zero,
+    /// 1, or true.
+    One,
+    /// -1; all ones.
+    MinusOne,
+    /// The least value.
+    Least,
+    /// The greatest value.
+    Greatest,
+    /// NaN; of integers 0.
+    Nan,
+    /// A number without a name.
+    Other,
+}
+
+impl Fill {
+    /// Its value.
+    pub fn scalar(self, dtype: DType) -> Scalar {
+        let number = |x: f64| Scalar::from(x).cast(dtype);
+        match self {
+            Fill::Zero => Scalar::zero(dtype),
+            Fill::One => Scalar::one(dtype),
+            Fill::MinusOne => Scalar::from(-1_i64).cast(dtype),
+            Fill::Least => Scalar::lowest(dtype).unwrap_or(Scalar::zero(dtype)),
+            Fill::Greatest => Scalar::greatest(dtype).unwrap_or(Scalar::zero(dtype)),
+            Fill::Nan => number(f64::NAN),
+            Fill::Other if dtype.is_float() => number(2.5),
+            Fill::Other => number(5.0),
+        }
+    }
+}
+
+impl Case {
+    /// Its arguments; `round` chooses among data, and sizes that are not 0 or 1 differ between rounds.
+    ///
+    /// # Errors
+    /// A tensor that cannot be made.
+    pub fn tensors(&self, round: u64) -> Result<Vec<Tensor>, String> {
+        let made = self.arguments.iter().enumerate().map(|(at, argument)| {
+            let seed = self.seed ^ (at as u64 + 1).wrapping_mul(0x1234_5678_9ABC_DEF1) ^ (round << 60);
+            argument.tensor(seed, round)
+        });
+        made.collect::<Result<_, _>>().map_err(|error| format!("making the arguments: {error}"))
+    }
+
+    /// All steps as lazy tensors.
+    ///
+    /// # Errors
+    /// A step that cannot be declared.
+    pub fn build(&self, tensors: &[Tensor]) -> Result<Vec<LazyTensor>, IrError> {
+        let inputs: Vec<LazyTensor> = tensors.iter().map(defer).collect();
+        let mut built: Vec<LazyTensor> = Vec::new();
+        for step in &self.program.steps {
+            let next = match step {
+                Step::Input(at) => inputs[*at].clone(),
+                step => step.apply(&[], &[], "", &built)?,
+            };
+            built.push(next);
+        }
+        Ok(built)
+    }
+}
+
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, argument) in self.arguments.iter().enumerate() {
+            if self.program.steps.contains(&Step::Input(at)) {
+                writeln!(f, "input {at}: {argument:?}")?;
+            }
+        }
+        for (k, step) in self.program.steps.iter().enumerate() {
+            match step {
+                Step::Input(at) => writeln!(f, "let t{k} = input {at};")?,
+                _ => writeln!(f, "let t{k} = {};", self.program.text_of(step))?,
+            }
+        }
+        writeln!(f, "{:?} of {:?}", self.compare, self.program.outputs)
+    }
+}
