@@ -21,8 +21,8 @@ pub const LIST: f64 = 16.0;
 /// What finding a coordinate in a list costs, in steps.
 const SEARCH: f64 = 6.0;
 
-/// What an entry costs that is put into another order once, in steps.
-const CONVERT: f64 = 4.0;
+/// What an entry costs that is put into another order, in steps: tensors remember that for next time.
+const CONVERT: f64 = 1.0;
 
 /// What an entry costs that is added to a row which is collected and sorted, in steps.
 const COLLECT: f64 = 3.0;
