@@ -76,6 +76,17 @@ impl Buffer {
         Ok(buffer)
     }
 
+    /// The first bytes, in place unless much would be wasted.
+    pub(crate) fn shortened(mut self, new_len: usize) -> Result<Buffer, TensorError> {
+        match &mut self.storage {
+            Storage::Aligned { len, .. } if new_len <= *len && new_len >= *len - *len / 8 => {
+                *len = new_len;
+                Ok(self)
+            }
+            Storage::Aligned { .. } | Storage::Adopted(_) => Buffer::copy_of(&self.as_bytes()[..new_len]),
+        }
+    }
+
     /// The number of bytes.
     pub fn len(&self) -> usize {
         self.as_bytes().len()

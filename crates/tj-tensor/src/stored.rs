@@ -19,12 +19,18 @@ mod check;
 mod convert;
 mod expand;
 mod index;
+mod keys;
+mod lists;
+mod packed;
 pub(crate) mod print;
+mod radix;
 mod remap;
 mod sort;
+mod source;
 
 use std::sync::{Arc, OnceLock};
 
+use rayon::prelude::*;
 use smallvec::{SmallVec, smallvec};
 
 use crate::format::{Coordinate, Edge, Format, LevelKind};
@@ -324,6 +330,24 @@ fn checked_positions(count: u128) -> Result<usize, TensorError> {
         Ok(count) if count <= isize::MAX as usize => Ok(count),
         _ => Err(TensorError::OutOfMemory { bytes: usize::MAX }),
     }
+}
+
+/// From this many entries on, work is shared among threads: that is some tens of microseconds.
+const PARALLEL: usize = 1 << 15;
+
+/// The number of parts in which to do some work.
+fn n_parts(work: usize) -> usize {
+    if work < PARALLEL { 1 } else { rayon::current_num_threads() }
+}
+
+/// The length of the parts in which to do something for each of `n` entries.
+fn part_len(n: usize) -> usize {
+    n.div_ceil(n_parts(n)).max(1)
+}
+
+/// Calls `f` for each part, on threads of the pool if there are several.
+fn for_parts<T: Send>(parts: Vec<T>, f: impl Fn(T) + Send + Sync) {
+    if parts.len() > 1 { parts.into_par_iter().for_each(f) } else { parts.into_iter().for_each(f) }
 }
 
 /// An empty vector with room, or an error.

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use super::assemble::{Loose, assemble};
 use super::expand::{Entries, differs, stored_values, take};
-use super::{Indices, Leaf, Level, Stored, room};
-use crate::format::{Format, LeafKind};
+use super::{Indices, Leaf, Level, Stored, packed, room};
+use crate::format::{Format, LeafKind, Width};
 use crate::shape::{List, checked_count};
 use crate::tensor::Storage;
 use crate::{DType, Scalar, Tensor, TensorError, with_dtype};
@@ -79,12 +79,12 @@ impl Tensor {
         let n = values.shape()[0];
         let mut dims = vec![];
         for (axis, (column, &extent)) in coordinates.iter().zip(shape).enumerate() {
-            let column = Indices::from_tensor(column, "coordinates")?.to_vec();
+            let column = Indices::from_tensor(column, "coordinates")?;
             if column.len() != n {
                 return Err(TensorError::ColumnLength { axis, found: column.len(), needed: n });
             }
-            if let Some(at) = column.iter().position(|&c| c >= extent) {
-                return Err(TensorError::Coordinate { axis, at, value: column[at], extent });
+            if let Some(at) = column.first_from(extent) {
+                return Err(TensorError::Coordinate { axis, at, value: column.get(at), extent });
             }
             dims.push(column);
         }
@@ -178,7 +178,13 @@ impl Tensor {
             return self.in_order(format);
         }
         let fill = self.fill.unwrap_or(zero(self.dtype));
-        let (dims, values) = self.columns(fill)?;
+        if let Some(stored) = packed::of_tensor(self, fill, format)? {
+            return Ok(Tensor::of_stored(stored));
+        }
+        let (dims, values) = match packed::columns_of(self, fill, None)? {
+            Some(found) => found,
+            None => self.columns(fill).map(|(dims, values)| (indices(dims), values))?,
+        };
         built(Loose { shape, dims, values, fill, duplicates: Duplicates::Refuse }, format)
     }
 
@@ -264,6 +270,9 @@ impl Tensor {
     /// No memory.
     pub fn to_entries(&self) -> Result<(Vec<Tensor>, Tensor), TensorError> {
         let fill = self.fill.unwrap_or(zero(self.dtype));
+        if let Some((columns, values)) = packed::columns_of(self, fill, Some(Width::U64))? {
+            return Ok((columns.into_iter().map(Indices::into_signed).collect(), values));
+        }
         let (mut dims, mut values) = self.columns(fill)?;
         if let Some(order) = super::sort::order(&dims, &self.shape, values.shape()[0])? {
             for column in &mut dims {
@@ -271,8 +280,7 @@ impl Tensor {
             }
             values = take(&values, &order)?;
         }
-        let signed = |column: Vec<usize>| column.into_iter().map(|c| c as i64).collect();
-        Ok((dims.into_iter().map(signed).collect(), values))
+        Ok((indices(dims).into_iter().map(Indices::into_signed).collect(), values))
     }
 
     /// What differs from a fill: a column of coordinates for each dimension, and the values.
@@ -332,6 +340,10 @@ impl Tensor {
             storage: Storage::Levels(Arc::new(stored)),
         }
     }
+}
+
+fn indices(columns: Vec<Vec<usize>>) -> Vec<Indices> {
+    columns.into_iter().map(Indices::of_vec).collect()
 }
 
 fn check_rank(format: &Format, shape: &[usize]) -> Result<(), TensorError> {

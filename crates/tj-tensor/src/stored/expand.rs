@@ -149,6 +149,15 @@ impl Stored {
         Ok(entries)
     }
 
+    /// The values of all positions, as a contiguous vector.
+    pub(super) fn leaf_values(&self) -> Result<Tensor, TensorError> {
+        match &self.leaf {
+            Leaf::Values(values) => values.to_contiguous(),
+            Leaf::Iso(value) => Tensor::full([self.leaf_positions()], *value),
+            Leaf::Pattern => Tensor::full([self.leaf_positions()], true),
+        }
+    }
+
     /// The values of some positions, as a vector.
     pub(super) fn gather_values(&self, positions: &[usize]) -> Result<Tensor, TensorError> {
         match &self.leaf {

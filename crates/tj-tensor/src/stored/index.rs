@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use rayon::prelude::*;
+
 use crate::format::Width;
 use crate::tensor::Storage;
 use crate::{Buffer, DType, Tensor, TensorError, with_dtype};
@@ -38,7 +40,48 @@ macro_rules! with_width {
     };
 }
 
+pub(super) use with_width;
+
 impl Indices {
+    /// Whole numbers of a width that fill a buffer.
+    pub(super) fn of_buffer(width: Width, len: usize, buffer: Buffer) -> Indices {
+        Indices { width, len, buffer: Arc::new(buffer) }
+    }
+
+    /// Takes a vector as it is.
+    pub(super) fn of_vec(values: Vec<usize>) -> Indices {
+        let values: Vec<u64> = bytemuck::allocation::cast_vec(values);
+        Indices::of_buffer(Width::U64, values.len(), Buffer::from_vec(values))
+    }
+
+    /// The greatest of them, 0 if there are none.
+    pub(super) fn max(&self) -> usize {
+        let bytes = self.as_bytes();
+        with_width!(self.width, T => {
+            let indices = bytemuck::cast_slice::<u8, T>(bytes);
+            let max = |part: &[T]| part.iter().fold(0, |max, &x| max.max(x));
+            let part = super::part_len(self.len);
+            if part >= self.len {
+                return max(indices) as usize;
+            }
+            indices.par_chunks(part).map(max).max().unwrap_or(0) as usize
+        })
+    }
+
+    /// The first that is not below a bound.
+    pub(super) fn first_from(&self, bound: usize) -> Option<usize> {
+        if self.max() < bound {
+            return None;
+        }
+        (0..self.len).find(|&at| self.get(at) >= bound)
+    }
+
+    /// The same as integers with a sign, in the same memory; for indices of eight bytes of which none is too great.
+    pub(super) fn into_signed(self) -> Tensor {
+        let axis = crate::shape::Axis { extent: self.len, stride: 1 };
+        Tensor::from_axes(DType::I64, &[axis], 0, self.buffer)
+    }
+
     /// The values in the width asked for, or in the narrowest of u32 and u64.
     ///
     /// # Errors

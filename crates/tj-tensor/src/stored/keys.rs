@@ -1,0 +1,193 @@
+//! Entries as single numbers.
+//!
+//! The coordinates of an entry lie side by side in the bits of one unsigned integer, the outermost highest. Then comparing
+//! keys compares coordinates, duplicates are equal keys, and a coordinate is a shift and a mask away. Keys are as wide as
+//! the coordinates need, 31, 63 or 127 bits, because sorting is bound by the bytes it moves. Coordinates that need more
+//! stay columns (`assemble`).
+//!
+//! Where keys come from is a [`Source`], which writes them in blocks on demand, so that the keys in their first order are
+//! never stored.
+
+use std::ops::{Add, Range, Shl, Shr};
+
+use bytemuck::Pod;
+
+use crate::TensorError;
+
+/// An unsigned integer that holds coordinates.
+pub(super) trait Key:
+    Pod + Ord + Send + Sync + Add<Output = Self> + Shl<u32, Output = Self> + Shr<u32, Output = Self>
+{
+    /// A coordinate that fits.
+    fn of(coordinate: usize) -> Self;
+    /// The lowest bits.
+    fn low(self) -> usize;
+}
+
+macro_rules! key {
+    ($($t:ty),*) => {$(
+        impl Key for $t {
+            #[inline]
+            fn of(coordinate: usize) -> $t {
+                coordinate as $t
+            }
+
+            #[inline]
+            fn low(self) -> usize {
+                self as usize
+            }
+        }
+    )*};
+}
+
+key!(u32, u64, u128);
+
+/// Runs an expression with `$K` the narrowest key that holds a layout, or another one if none does. One bit stays free,
+/// so that shifting by all bits of a layout is allowed.
+macro_rules! with_key {
+    ($layout:expr, $K:ident => $body:expr, else $wide:expr) => {
+        match $layout.bits() {
+            0..32 => {
+                type $K = u32;
+                $body
+            }
+            32..64 => {
+                type $K = u64;
+                $body
+            }
+            64..128 => {
+                type $K = u128;
+                $body
+            }
+            _ => $wide,
+        }
+    };
+}
+pub(super) use with_key;
+
+/// Which bits of a key hold which coordinate.
+pub(super) struct Layout {
+    fields: Vec<Field>,
+}
+
+struct Field {
+    shift: u32,
+    mask: usize,
+}
+
+impl Layout {
+    /// For coordinates below some extents, outermost first.
+    pub fn new(extents: &[usize]) -> Layout {
+        let mut shift = 0u32;
+        let field = |&extent: &usize| {
+            let bits = usize::BITS - extent.saturating_sub(1).leading_zeros();
+            let field = Field { shift, mask: (1usize << (bits % usize::BITS)).wrapping_sub(1) };
+            shift += bits;
+            field
+        };
+        let mut fields: Vec<Field> = extents.iter().rev().map(field).collect();
+        // The sum of the bits, as a field above all others.
+        fields.push(Field { shift, mask: 0 });
+        fields.reverse();
+        Layout { fields }
+    }
+
+    /// The number of bits of a key.
+    pub fn bits(&self) -> u32 {
+        self.fields[0].shift
+    }
+
+    /// Where a coordinate starts.
+    pub fn shift(&self, level: usize) -> u32 {
+        self.fields[level + 1].shift
+    }
+
+    /// The bits of the first coordinates.
+    pub fn bits_of_first(&self, levels: usize) -> Range<u32> {
+        self.fields[levels].shift..self.bits()
+    }
+
+    #[inline]
+    pub fn coordinate<K: Key>(&self, key: K, level: usize) -> usize {
+        let field = &self.fields[level + 1];
+        (key >> field.shift).low() & field.mask
+    }
+}
+
+/// Where the keys of some entries come from, in any order.
+pub(super) trait Source<K>: Sync {
+    /// Writes those of the entries from `start` on.
+    fn write(&self, start: usize, keys: &mut [K]);
+}
+
+/// Keys that are there already.
+impl<K: Key> Source<K> for &[K] {
+    fn write(&self, start: usize, keys: &mut [K]) {
+        keys.copy_from_slice(&self[start..start + keys.len()]);
+    }
+}
+
+/// Few enough to stay in the first-level cache, enough for what a block costs by itself.
+const BLOCK: usize = 1024;
+
+/// Calls `f(start, keys)` for the blocks of a range of entries, in order.
+pub(super) fn for_each_block<K: Key>(
+    source: &dyn Source<K>,
+    range: Range<usize>,
+    mut f: impl FnMut(usize, &[K]),
+) {
+    let mut keys = [K::zeroed(); BLOCK];
+    for start in range.clone().step_by(BLOCK) {
+        let keys = &mut keys[..BLOCK.min(range.end - start)];
+        source.write(start, keys);
+        f(start, keys);
+    }
+}
+
+/// All of them.
+pub(super) fn collect<K: Key>(source: &dyn Source<K>, n: usize) -> Result<Vec<K>, TensorError> {
+    let mut keys = zeroed(n)?;
+    let part = super::part_len(n);
+    super::for_parts(keys.chunks_mut(part).enumerate().collect(), |(i, keys): (usize, &mut [K])| {
+        source.write(i * part, keys);
+    });
+    Ok(keys)
+}
+
+/// How the keys of entries follow one another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Ascent {
+    /// Each is greater than the one before.
+    Strict,
+    /// None is less than the one before.
+    Weak,
+    /// Some are.
+    None,
+}
+
+/// Reads up to the first block that is out of order.
+pub(super) fn ascent<K: Key>(source: &dyn Source<K>, n: usize) -> Ascent {
+    let mut found = Ascent::Strict;
+    let mut before: Option<K> = None;
+    let mut keys = [K::zeroed(); BLOCK];
+    for start in (0..n).step_by(BLOCK) {
+        let keys = &mut keys[..BLOCK.min(n - start)];
+        source.write(start, keys);
+        let joint = before.is_none_or(|before| before <= keys[0]);
+        let strict = before.is_none_or(|before| before < keys[0]) && keys.windows(2).all(|k| k[0] < k[1]);
+        if !strict {
+            if !joint || keys.windows(2).any(|k| k[0] > k[1]) {
+                return Ascent::None;
+            }
+            found = Ascent::Weak;
+        }
+        before = keys.last().copied();
+    }
+    found
+}
+
+/// A vector of zeros, or an error.
+pub(super) fn zeroed<T: Pod>(n: usize) -> Result<Vec<T>, TensorError> {
+    let bytes = n.saturating_mul(size_of::<T>());
+    bytemuck::allocation::try_zeroed_vec(n).map_err(|()| TensorError::OutOfMemory { bytes })
+}

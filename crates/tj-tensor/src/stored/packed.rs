@@ -1,0 +1,319 @@
+//! Entries in order, through keys.
+//!
+//! From where entries are (`source`) come keys in the order of the levels to be built; those that are not in order yet are
+//! sorted (`radix`), duplicates become one, and the result is built (`lists`) or, for other levels than lists, unpacked to
+//! columns (`assemble`). Entries that come from levels or arrays are sorted by no more coordinates than it takes: those
+//! that lead from one order to the other. From rows to columns that is the column alone.
+
+use bytemuck::Pod;
+use rayon::prelude::*;
+
+use super::assemble::{Loose, build, coordinates_of};
+use super::expand::differs;
+use super::keys::{Ascent, Key, Layout, Source, ascent, collect, for_each_block, with_key, zeroed};
+use super::source::{Cells, Columns, Lists, are_lists, is_ordered};
+use super::{Duplicates, Indices, Leaf, Stored, for_parts, lists, part_len, radix, room};
+use crate::format::{Coordinate, Format, LevelFormat, Width};
+use crate::tensor::Storage;
+use crate::{Buffer, DType, Element, Scalar, Tensor, TensorError, with_dtype};
+
+/// Runs an expression with `$V` plain bytes of a size, which any element of that size can be moved as.
+macro_rules! with_size {
+    ($size:expr, $V:ident => $body:expr) => {
+        match $size {
+            1 => with_size!(@ 1, $V, $body),
+            2 => with_size!(@ 2, $V, $body),
+            4 => with_size!(@ 4, $V, $body),
+            8 => with_size!(@ 8, $V, $body),
+            _ => with_size!(@ 16, $V, $body),
+        }
+    };
+    (@ $n:literal, $V:ident, $body:expr) => {{
+        type $V = [u8; $n];
+        $body
+    }};
+}
+
+/// Different entries in the order of some coordinates, and their values.
+struct InOrder<K> {
+    keys: Vec<K>,
+    values: Tensor,
+}
+
+/// Levels from columns of coordinates; the entries back, if keys cannot hold them.
+pub(super) fn of_columns<'a>(
+    loose: Loose<'a>,
+    format: &Format,
+) -> Result<Result<Stored, Loose<'a>>, TensorError> {
+    let maxima: Vec<usize> = loose.dims.iter().map(Indices::max).collect();
+    let bound = |level: &LevelFormat| match level.coordinate {
+        Coordinate::Dim(dim) => maxima[dim].saturating_add(1),
+        Coordinate::Quotient { dim, by } => maxima[dim] / by + 1,
+        Coordinate::Remainder { by, .. } => by,
+        difference @ Coordinate::Difference { .. } => difference.extent(loose.shape),
+    };
+    let layout = Layout::new(&format.levels().iter().map(bound).collect::<Vec<_>>());
+    with_key!(layout, K => {
+        let columns = Columns::new(&loose.dims, loose.shape, format, &layout);
+        let entries = merged::<K>(&columns, &layout, &loose, format)?;
+        Ok(Ok(entries.build(&layout, format, loose.shape, loose.fill)?))
+    }, else Ok(Err(loose)))
+}
+
+/// Levels of dimensions from what differs from the fill of a tensor; `None` if the tensor has no lists, the levels are of
+/// something else than dimensions, or keys cannot hold the entries.
+pub(super) fn of_tensor(
+    tensor: &Tensor,
+    fill: Scalar,
+    format: &Format,
+) -> Result<Option<Stored>, TensorError> {
+    let Some(order) = dims_of(format) else { return Ok(None) };
+    if !has_keys(tensor) {
+        return Ok(None);
+    }
+    let layout = layout_of(tensor, &order);
+    with_key!(layout, K => {
+        let entries = in_order_of::<K>(tensor, fill, &order, &layout)?;
+        Ok(Some(entries.build(&layout, format, tensor.shape(), fill)?))
+    }, else Ok(None))
+}
+
+/// What differs from the fill of a tensor, sorted by its dimensions: a column for each of them, and the values. `None` as
+/// for [`of_tensor`].
+pub(super) fn columns_of(
+    tensor: &Tensor,
+    fill: Scalar,
+    width: Option<Width>,
+) -> Result<Option<(Vec<Indices>, Tensor)>, TensorError> {
+    let order: Vec<usize> = (0..tensor.rank()).collect();
+    if !has_keys(tensor) {
+        return Ok(None);
+    }
+    let layout = layout_of(tensor, &order);
+    with_key!(layout, K => {
+        let InOrder { keys, values } = in_order_of::<K>(tensor, fill, &order, &layout)?;
+        let column = |&dim: &usize| {
+            lists::collect(keys.len(), tensor.shape()[dim], width, |at| layout.coordinate(keys[at], dim))
+        };
+        let columns = order.iter().map(column).collect::<Result<_, _>>()?;
+        Ok(Some((columns, values)))
+    }, else Ok(None))
+}
+
+/// The dimensions in the order of the levels, if that is what levels store.
+fn dims_of(format: &Format) -> Option<Vec<usize>> {
+    let dim = |level: &LevelFormat| match level.coordinate {
+        Coordinate::Dim(dim) => Some(dim),
+        Coordinate::Quotient { .. } | Coordinate::Remainder { .. } | Coordinate::Difference { .. } => None,
+    };
+    format.levels().iter().map(dim).collect()
+}
+
+fn has_keys(tensor: &Tensor) -> bool {
+    tensor.stored().is_none_or(|stored| are_lists(&stored.format))
+}
+
+fn layout_of(tensor: &Tensor, order: &[usize]) -> Layout {
+    Layout::new(&order.iter().map(|&dim| tensor.shape()[dim]).collect::<Vec<_>>())
+}
+
+/// What differs from the fill, in the order of some dimensions; for a tensor that has keys.
+fn in_order_of<K: Key>(
+    tensor: &Tensor,
+    fill: Scalar,
+    order: &[usize],
+    layout: &Layout,
+) -> Result<InOrder<K>, TensorError> {
+    let shift = |dim: usize| {
+        let level = order.iter().position(|&d| d == dim);
+        layout.shift(level.expect("the order names every dimension"))
+    };
+    match &tensor.storage {
+        Storage::Levels(stored) => {
+            let source = Lists::new(stored, shift)?;
+            let given = dims_of(&stored.format).filter(|_| is_ordered(&stored.format));
+            let n_unsorted = given.map_or(order.len(), |given| unsorted(order, &given));
+            sorted(&source, stored.leaf_values()?, fill, n_unsorted, layout)
+        }
+        Storage::Strided(_) => {
+            let flat = tensor.to_contiguous()?;
+            let flat = flat.reshape([flat.count()?])?;
+            let given: Vec<usize> = (0..order.len()).collect();
+            let source = Cells { dims: given.iter().map(|&dim| (tensor.shape()[dim], shift(dim))).collect() };
+            sorted(&source, flat, fill, unsorted(order, &given), layout)
+        }
+    }
+}
+
+/// By how many of the first dimensions of an order to sort, stably, what is in another order: the others have to be in the
+/// same order in both.
+fn unsorted(order: &[usize], given: &[usize]) -> usize {
+    let place = |dim: usize| given.iter().position(|&d| d == dim);
+    let misplaced = (1..order.len()).rev().find(|&at| place(order[at - 1]) > place(order[at]));
+    misplaced.unwrap_or(0)
+}
+
+/// Different entries without those that equal the fill, sorted by the first coordinates.
+fn sorted<K: Key>(
+    source: &dyn Source<K>,
+    values: Tensor,
+    fill: Scalar,
+    n_unsorted: usize,
+    layout: &Layout,
+) -> Result<InOrder<K>, TensorError> {
+    let keep = differs(&values, fill)?;
+    let bits = layout.bits_of_first(n_unsorted);
+    if keep.contains(&false) {
+        let entries = with_size!(values.dtype().size(), V => kept::<K, V>(source, &values, &keep)?);
+        drop((keep, values));
+        if n_unsorted == 0 { Ok(entries) } else { by_bits(&&entries.keys[..], entries.values, bits) }
+    } else if n_unsorted == 0 {
+        Ok(InOrder { keys: collect(source, keep.len())?, values })
+    } else {
+        by_bits(source, values, bits)
+    }
+}
+
+fn by_bits<K: Key>(
+    source: &dyn Source<K>,
+    values: Tensor,
+    bits: std::ops::Range<u32>,
+) -> Result<InOrder<K>, TensorError> {
+    let as_they_are = |keys: &mut [K], _: &mut [u8]| keys.len();
+    let sorted = with_size!(values.dtype().size(), V => {
+        radix::sort::<K, V>(source, bytes_of(&values), bits, &as_they_are)?
+    });
+    InOrder::new(sorted, values.dtype())
+}
+
+/// Some of the entries, in the same order.
+fn kept<K: Key, V: Pod + Send + Sync>(
+    source: &dyn Source<K>,
+    values: &Tensor,
+    keep: &[bool],
+) -> Result<InOrder<K>, TensorError> {
+    let part = part_len(keep.len());
+    let counts: Vec<usize> =
+        keep.par_chunks(part).map(|keep| keep.iter().filter(|keep| **keep).count()).collect();
+    let n = counts.iter().sum();
+    let mut keys: Vec<K> = zeroed(n)?;
+    let mut buffer = Buffer::zeroed(n * size_of::<V>())?;
+    let (mut rest, mut rest_values): (&mut [K], &mut [V]) =
+        (&mut keys, bytemuck::cast_slice_mut(buffer.as_bytes_mut()));
+    let mut parts = vec![];
+    for (i, &count) in counts.iter().enumerate() {
+        let (own, after) = std::mem::take(&mut rest).split_at_mut(count);
+        let (own_values, after_values) = std::mem::take(&mut rest_values).split_at_mut(count);
+        parts.push((i * part, own.iter_mut(), own_values.iter_mut()));
+        (rest, rest_values) = (after, after_values);
+    }
+    let from: &[V] = bytes_of(values);
+    for_parts(parts, |(start, mut own, mut own_values)| {
+        for_each_block(source, start..(start + part).min(keep.len()), |start, keys| {
+            for (at, &key) in keys.iter().enumerate().filter(|(at, _)| keep[start + at]) {
+                if let (Some(to), Some(to_value)) = (own.next(), own_values.next()) {
+                    (*to, *to_value) = (key, from[start + at]);
+                }
+            }
+        });
+    });
+    InOrder::new(radix::Sorted { keys, values: buffer }, values.dtype())
+}
+
+/// Entries in any order, sorted, with duplicates merged.
+fn merged<K: Key>(
+    source: &dyn Source<K>,
+    layout: &Layout,
+    loose: &Loose<'_>,
+    format: &Format,
+) -> Result<InOrder<K>, TensorError> {
+    let (values, dtype) = (loose.values.to_contiguous()?, loose.values.dtype());
+    let n = values.shape()[0];
+    let merge = with_dtype!(dtype, T => merge::<K, T> as fn(&mut [K], &mut [u8], Duplicates) -> usize);
+    let merge = |keys: &mut [K], values: &mut [u8]| merge(keys, values, loose.duplicates);
+    let sorted = match ascent(source, n) {
+        Ascent::Strict => return Ok(InOrder { keys: collect(source, n)?, values }),
+        Ascent::Weak => {
+            let mut keys = collect(source, n)?;
+            let mut values = Buffer::copy_of(bytes_of(&values))?;
+            let n_merged = merge(&mut keys, values.as_bytes_mut());
+            keys.truncate(n_merged);
+            radix::Sorted { keys, values }
+        }
+        Ascent::None => {
+            let bits = layout.bits_of_first(format.levels().len());
+            with_size!(dtype.size(), V => radix::sort::<K, V>(source, bytes_of(&values), bits, &merge)?)
+        }
+    };
+    if loose.duplicates == Duplicates::Refuse
+        && let Some(at) = (1..sorted.keys.len()).find(|&at| sorted.keys[at - 1] == sorted.keys[at])
+    {
+        let coordinate = |l: usize| layout.coordinate(sorted.keys[at], l);
+        return Err(TensorError::Duplicate {
+            at,
+            coordinates: coordinates_of(format, loose.shape, coordinate),
+        });
+    }
+    InOrder::new(sorted, dtype)
+}
+
+/// Makes entries with equal keys, which are neighbours, one; returns how many remain at the front.
+fn merge<K: Key, T: Element>(keys: &mut [K], values: &mut [u8], duplicates: Duplicates) -> usize {
+    let is_second = |at: &usize| keys[at - 1] == keys[*at];
+    let first = match duplicates {
+        Duplicates::Refuse => None,
+        Duplicates::Sum | Duplicates::Last => (1..keys.len()).find(is_second),
+    };
+    let Some(first) = first else { return keys.len() };
+    let values: &mut [T::Stored] = bytemuck::cast_slice_mut(values);
+    let mut last = first - 1;
+    for at in first..keys.len() {
+        if keys[at] != keys[last] {
+            last += 1;
+            (keys[last], values[last]) = (keys[at], values[at]);
+        } else if duplicates == Duplicates::Last {
+            values[last] = values[at];
+        } else {
+            values[last] = T::load(values[last]).plus(T::load(values[at])).store();
+        }
+    }
+    last + 1
+}
+
+/// The values of a contiguous vector as plain bytes.
+fn bytes_of<V: Pod>(values: &Tensor) -> &[V] {
+    bytemuck::cast_slice(values.as_bytes().unwrap_or(&[]))
+}
+
+impl<K: Key> InOrder<K> {
+    fn new(sorted: radix::Sorted<K>, dtype: DType) -> Result<InOrder<K>, TensorError> {
+        let radix::Sorted { keys, values } = sorted;
+        let values = values.shortened(keys.len() * dtype.size())?;
+        Ok(InOrder { values: Tensor::row_major(dtype, &[keys.len()], values), keys })
+    }
+
+    fn build(
+        self,
+        layout: &Layout,
+        format: &Format,
+        shape: &[usize],
+        fill: Scalar,
+    ) -> Result<Stored, TensorError> {
+        let InOrder { keys, values } = self;
+        if lists::is_buildable(format) {
+            let extents: Vec<usize> =
+                format.levels().iter().map(|level| level.coordinate.extent(shape)).collect();
+            let (levels, counts) = lists::build(&keys, layout, format, &extents)?;
+            let leaf = Leaf::Values(values);
+            return Ok(Stored::unchecked(format.clone(), shape, levels, leaf, fill)?.with_counts(counts));
+        }
+        let mut columns = vec![];
+        for l in 0..format.levels().len() {
+            let mut column = room(keys.len())?;
+            column.extend(keys.iter().map(|&key| layout.coordinate(key, l)));
+            columns.push(column);
+        }
+        drop(keys);
+        build(columns, values, fill, format, shape)
+    }
+}
