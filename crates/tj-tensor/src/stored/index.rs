@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use crate::format::Width;
 use crate::tensor::Storage;
-use crate::{Buffer, DType, Tensor, TensorError, with_dtype};
+use crate::{Buffer, DType, Tensor, TensorError};
 
 /// An array of unsigned indices that tensors share.
 #[derive(Clone, Debug)]
@@ -112,14 +112,11 @@ impl Indices {
         }
         let values = values.to_contiguous()?;
         let len = values.shape()[0];
-        if dtype.is_signed() {
-            let negative = with_dtype!(dtype, T => {
-                values.to_vec::<T>()?.iter().position(|&x| crate::Element::into_scalar(x).to_i64() < 0)
-            });
-            if let Some(at) = negative {
-                let value = values.get(&[at])?.to_i64();
-                return Err(TensorError::NegativeIndex { array, at, value });
-            }
+        if dtype.is_signed()
+            && let Some(at) = first_negative(&values)
+        {
+            let value = values.get(&[at])?.to_i64();
+            return Err(TensorError::NegativeIndex { array, at, value });
         }
         let width = match dtype.size() {
             1 => Width::U8,
@@ -181,5 +178,27 @@ impl Indices {
         };
         let axis = crate::shape::Axis { extent: self.len, stride: 1 };
         Tensor::from_axes(dtype, &[axis], 0, self.buffer.clone())
+    }
+}
+
+/// The first integer below zero in a contiguous vector of integers with a sign.
+fn first_negative(values: &Tensor) -> Option<usize> {
+    let (bytes, size) = (values.as_bytes().unwrap_or(&[]), values.dtype().size());
+    macro_rules! search {
+        ($T:ty) => {{
+            let values: &[$T] = bytemuck::cast_slice(bytes);
+            // The union of all signs is a vector loop; the search for one of them is for the error alone.
+            let negative = |part: &[$T]| part.iter().fold(0, |all, x| all | x) < 0;
+            let part = super::part_len(values.len());
+            let any =
+                if part >= values.len() { negative(values) } else { values.par_chunks(part).any(negative) };
+            if any { values.iter().position(|&x| x < 0) } else { None }
+        }};
+    }
+    match size {
+        1 => search!(i8),
+        2 => search!(i16),
+        4 => search!(i32),
+        _ => search!(i64),
     }
 }

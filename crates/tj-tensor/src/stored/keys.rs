@@ -8,11 +8,12 @@
 //! Where keys come from is a [`Source`], which writes them in blocks on demand, so that the keys in their first order are
 //! never stored.
 
-use std::ops::{Add, Range, Shl, Shr};
+use std::marker::PhantomData;
+use std::ops::{Add, Deref, DerefMut, Range, Shl, Shr};
 
 use bytemuck::Pod;
 
-use crate::TensorError;
+use crate::{Buffer, TensorError};
 
 /// An unsigned integer that holds coordinates.
 pub(super) trait Key:
@@ -145,8 +146,8 @@ pub(super) fn for_each_block<K: Key>(
 }
 
 /// All of them.
-pub(super) fn collect<K: Key>(source: &dyn Source<K>, n: usize) -> Result<Vec<K>, TensorError> {
-    let mut keys = zeroed(n)?;
+pub(super) fn collect<K: Key>(source: &dyn Source<K>, n: usize) -> Result<Array<K>, TensorError> {
+    let mut keys = Array::zeroed(n)?;
     let part = super::part_len(n);
     super::for_parts(keys.chunks_mut(part).enumerate().collect(), |(i, keys): (usize, &mut [K])| {
         source.write(i * part, keys);
@@ -186,8 +187,35 @@ pub(super) fn ascent<K: Key>(source: &dyn Source<K>, n: usize) -> Ascent {
     found
 }
 
-/// A vector of zeros, or an error.
-pub(super) fn zeroed<T: Pod>(n: usize) -> Result<Vec<T>, TensorError> {
-    let bytes = n.saturating_mul(size_of::<T>());
-    bytemuck::allocation::try_zeroed_vec(n).map_err(|()| TensorError::OutOfMemory { bytes })
+/// Numbers in a buffer, whose memory large arrays get in huge pages.
+pub(super) struct Array<T> {
+    buffer: Buffer,
+    len: usize,
+    of: PhantomData<T>,
+}
+
+impl<T: Pod> Array<T> {
+    /// Zeros, or an error.
+    pub fn zeroed(len: usize) -> Result<Array<T>, TensorError> {
+        let bytes = len.checked_mul(size_of::<T>()).unwrap_or(usize::MAX);
+        Ok(Array { buffer: Buffer::zeroed(bytes)?, len, of: PhantomData })
+    }
+
+    pub fn truncate(&mut self, len: usize) {
+        self.len = self.len.min(len);
+    }
+}
+
+impl<T: Pod> Deref for Array<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        &bytemuck::cast_slice(self.buffer.as_bytes())[..self.len]
+    }
+}
+
+impl<T: Pod> DerefMut for Array<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        &mut bytemuck::cast_slice_mut(self.buffer.as_bytes_mut())[..self.len]
+    }
 }

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use super::assemble::{Loose, build, coordinates_of};
 use super::expand::differs;
-use super::keys::{Ascent, Key, Layout, Source, ascent, collect, for_each_block, with_key, zeroed};
+use super::keys::{Array, Ascent, Key, Layout, Source, ascent, collect, for_each_block, with_key};
 use super::source::{Cells, Columns, Lists, are_lists, is_ordered};
 use super::{Duplicates, Indices, Leaf, Stored, for_parts, lists, part_len, radix, room};
 use crate::format::{Coordinate, Format, LevelFormat, Width};
@@ -36,7 +36,7 @@ macro_rules! with_size {
 
 /// Different entries in the order of some coordinates, and their values.
 struct InOrder<K> {
-    keys: Vec<K>,
+    keys: Array<K>,
     values: Tensor,
 }
 
@@ -196,7 +196,7 @@ fn kept<K: Key, V: Pod + Send + Sync>(
     let counts: Vec<usize> =
         keep.par_chunks(part).map(|keep| keep.iter().filter(|keep| **keep).count()).collect();
     let n = counts.iter().sum();
-    let mut keys: Vec<K> = zeroed(n)?;
+    let mut keys: Array<K> = Array::zeroed(n)?;
     let mut buffer = Buffer::zeroed(n * size_of::<V>())?;
     let (mut rest, mut rest_values): (&mut [K], &mut [V]) =
         (&mut keys, bytemuck::cast_slice_mut(buffer.as_bytes_mut()));

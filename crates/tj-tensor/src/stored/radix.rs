@@ -16,7 +16,7 @@ use std::slice::IterMut;
 use bytemuck::Pod;
 use rayon::prelude::*;
 
-use super::keys::{Key, Source, for_each_block, zeroed};
+use super::keys::{Array, Key, Source, for_each_block};
 use super::{for_parts, part_len};
 use crate::{Buffer, TensorError};
 
@@ -34,7 +34,7 @@ pub(super) type Merge<'a, K> = dyn Fn(&mut [K], &mut [u8]) -> usize + Sync + 'a;
 
 /// Entries in order.
 pub(super) struct Sorted<K> {
-    pub keys: Vec<K>,
+    pub keys: Array<K>,
     /// One each; the buffer may be longer.
     pub values: Buffer,
 }
@@ -47,7 +47,7 @@ pub(super) fn sort<K: Key, V: Pod + Send + Sync>(
     merge: &Merge<'_, K>,
 ) -> Result<Sorted<K>, TensorError> {
     let n = from.len();
-    let mut keys: Vec<K> = zeroed(n)?;
+    let mut keys: Array<K> = Array::zeroed(n)?;
     let mut buffer = Buffer::zeroed(size_of_val(from))?;
     let values: &mut [V] = bytemuck::cast_slice_mut(buffer.as_bytes_mut());
     let bucket_bits = (n / BUCKET).checked_ilog2().map_or(0, |bits| bits + 1);
@@ -137,13 +137,12 @@ fn partition<K: Key, V: Pod + Send + Sync>(
 
 /// Where a bucket goes and comes back from.
 struct Scratch<K, V> {
-    keys: Vec<K>,
-    values: Vec<V>,
+    arrays: Option<(Array<K>, Array<V>)>,
 }
 
 impl<K, V> Default for Scratch<K, V> {
     fn default() -> Scratch<K, V> {
-        Scratch { keys: vec![], values: vec![] }
+        Scratch { arrays: None }
     }
 }
 
@@ -157,13 +156,15 @@ impl<K: Key, V: Pod> Scratch<K, V> {
             insertion(keys, values);
             return Ok(());
         }
-        if self.keys.len() < n {
-            (self.keys, self.values) = (zeroed(n)?, zeroed(n)?);
-        }
+        let arrays = match self.arrays.take() {
+            Some(arrays) if arrays.0.len() >= n => arrays,
+            _ => (Array::zeroed(n)?, Array::zeroed(n)?),
+        };
+        let (other, other_values) = self.arrays.insert(arrays);
         let width = bits.end - bits.start;
         let passes = width.div_ceil(n.ilog2().min(DIGIT_BITS));
         let digit = width.div_ceil(passes);
-        let (mut from, mut to) = ((keys, values), (&mut self.keys[..n], &mut self.values[..n]));
+        let (mut from, mut to) = ((keys, values), (&mut other[..n], &mut other_values[..n]));
         let mut swapped = false;
         for shift in bits.clone().step_by(digit as usize) {
             let mask = (1usize << digit.min(bits.end - shift)) - 1;

@@ -3,7 +3,7 @@
 //! Each writes keys of any block of entries without the others, in time proportional to the block (and to finding its
 //! start), so that threads can share the work.
 
-use super::keys::{Key, Layout, Source, zeroed};
+use super::keys::{Array, Key, Layout, Source};
 use super::{Indices, Level, Stored, partition};
 use crate::TensorError;
 use crate::format::{Coordinate, Format, LevelKind};
@@ -68,7 +68,7 @@ pub(super) struct Lists<'a, K> {
 enum Above<K> {
     /// Those of dense levels: extents and shifts.
     Cells(Vec<(usize, u32)>),
-    Table(Vec<K>),
+    Table(Array<K>),
 }
 
 impl<K: Key> Above<K> {
@@ -117,7 +117,7 @@ impl<'a, K: Key> Lists<'a, K> {
         loop {
             let end = (lists.base + 1..stored.levels.len()).find(|&l| !lists.is_singleton(l));
             let Some(end) = end else { return Ok(lists) };
-            let mut keys = zeroed(stored.counts[end - 1])?;
+            let mut keys = Array::zeroed(stored.counts[end - 1])?;
             lists.write_to(0, &mut keys, end);
             (lists.base, lists.above) = (end, Above::Table(keys));
         }
