@@ -27,8 +27,10 @@ mod radix;
 mod remap;
 mod sort;
 mod source;
+mod spread;
 
-use std::sync::{Arc, OnceLock};
+use std::ops::Range;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use rayon::prelude::*;
 use smallvec::{SmallVec, smallvec};
@@ -346,8 +348,29 @@ fn part_len(n: usize) -> usize {
 }
 
 /// Calls `f` for each part, on threads of the pool if there are several.
-fn for_parts<T: Send>(parts: Vec<T>, f: impl Fn(T) + Send + Sync) {
-    if parts.len() > 1 { parts.into_par_iter().for_each(f) } else { parts.into_iter().for_each(f) }
+fn for_parts<T: Send>(parts: Vec<T>, f: impl Fn(T) + Sync) {
+    if parts.len() <= 1 {
+        return parts.into_iter().for_each(f);
+    }
+    // Each part is taken once. The indirection keeps the pool's code from being built for every type of part.
+    let parts: Vec<Mutex<Option<T>>> = parts.into_iter().map(|part| Mutex::new(Some(part))).collect();
+    in_pool(parts.len(), &|i| {
+        let part = parts[i].lock().unwrap_or_else(PoisonError::into_inner).take();
+        part.into_iter().for_each(&f);
+    });
+}
+
+/// Calls `f` for the ranges of a part each that together are `0..n`; returns what it gives, in order.
+fn map_parts<R: Send>(n: usize, f: impl Fn(Range<usize>) -> R + Sync) -> Vec<R> {
+    let part = part_len(n);
+    let ranges = (0..n).step_by(part).map(|start| start..(start + part).min(n));
+    let mut results: Vec<(Range<usize>, Option<R>)> = ranges.map(|range| (range, None)).collect();
+    for_parts(results.iter_mut().collect(), |(range, result)| *result = Some(f(range.clone())));
+    results.into_iter().filter_map(|(_, result)| result).collect()
+}
+
+fn in_pool(n: usize, f: &(dyn Fn(usize) + Sync)) {
+    (0..n).into_par_iter().for_each(f);
 }
 
 /// An empty vector with room, or an error.

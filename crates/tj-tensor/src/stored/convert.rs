@@ -7,6 +7,8 @@ use std::sync::Arc;
 
 use super::assemble::{Loose, assemble};
 use super::expand::{Entries, differs, stored_values, take};
+use super::source::are_lists;
+use super::spread::spread;
 use super::{Indices, Leaf, Level, Stored, packed, room};
 use crate::format::{Format, LeafKind, Width};
 use crate::shape::{List, checked_count};
@@ -208,6 +210,10 @@ impl Tensor {
             return self.to_contiguous()?.with_fill(None);
         };
         checked_count(&self.shape, self.dtype)?;
+        let row_major: List<usize> = (0..self.rank()).collect();
+        if let Some(dense) = spread(stored, &row_major)? {
+            return Ok(dense);
+        }
         let mut dense = Tensor::full(&self.shape, stored.fill())?;
         let entries = stored.entries()?;
         let values = stored.gather_values(&entries.positions)?;
@@ -238,8 +244,11 @@ impl Tensor {
                 if let Some(&nnz) = stored.nnz.get() {
                     return Ok(nnz);
                 }
-                let entries = stored.entries()?;
-                let values = stored.gather_values(&entries.positions)?;
+                let values = if are_lists(stored.format()) {
+                    stored.leaf_values()?
+                } else {
+                    stored.gather_values(&stored.entries()?.positions)?
+                };
                 let nnz = differs(&values, fill)?.iter().filter(|differs| **differs).count();
                 Ok(*stored.nnz.get_or_init(|| nnz))
             }
@@ -327,8 +336,21 @@ impl Tensor {
         }
         let mut back = order.clone();
         order.iter().enumerate().for_each(|(to, &dim)| back[dim] = to);
-        let dense = if self.stored().is_some() { self.to_dense()? } else { self.clone() };
-        dense.permute(&order)?.to_contiguous()?.permute(&back)?.with_fill(self.fill)
+        let spread = match self.stored() {
+            Some(stored) => {
+                checked_count(&self.shape, self.dtype)?;
+                spread(stored, &order)?
+            }
+            None => None,
+        };
+        let in_order = match spread {
+            Some(in_order) => in_order,
+            None => {
+                let dense = if self.stored().is_some() { self.to_dense()? } else { self.clone() };
+                dense.permute(&order)?.to_contiguous()?
+            }
+        };
+        in_order.permute(&back)?.with_fill(self.fill)
     }
 
     /// A tensor over levels that hold its invariants.

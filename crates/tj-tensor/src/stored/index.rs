@@ -1,8 +1,7 @@
 //! Arrays of indices: coordinates, positions, offsets, in the narrowest type that was asked for.
 
+use std::ops::Range;
 use std::sync::Arc;
-
-use rayon::prelude::*;
 
 use crate::format::Width;
 use crate::tensor::Storage;
@@ -59,12 +58,21 @@ impl Indices {
         let bytes = self.as_bytes();
         with_width!(self.width, T => {
             let indices = bytemuck::cast_slice::<u8, T>(bytes);
-            let max = |part: &[T]| part.iter().fold(0, |max, &x| max.max(x));
-            let part = super::part_len(self.len);
-            if part >= self.len {
-                return max(indices) as usize;
-            }
-            indices.par_chunks(part).map(max).max().unwrap_or(0) as usize
+            let max = |range: Range<usize>| indices[range].iter().fold(0, |max, &x| max.max(x));
+            super::map_parts(self.len, max).into_iter().max().unwrap_or(0) as usize
+        })
+    }
+
+    /// Whether none is below the one before.
+    pub(super) fn is_sorted(&self) -> bool {
+        let bytes = self.as_bytes();
+        with_width!(self.width, T => {
+            let indices = bytemuck::cast_slice::<u8, T>(bytes);
+            let sorted = |range: Range<usize>| {
+                let pairs = indices[range.start..].iter().zip(&indices[range.start + 1..]);
+                pairs.take(range.len()).fold(true, |sorted, (a, b)| sorted & (a <= b))
+            };
+            !super::map_parts(self.len.saturating_sub(1), sorted).contains(&false)
         })
     }
 
@@ -188,10 +196,8 @@ fn first_negative(values: &Tensor) -> Option<usize> {
         ($T:ty) => {{
             let values: &[$T] = bytemuck::cast_slice(bytes);
             // The union of all signs is a vector loop; the search for one of them is for the error alone.
-            let negative = |part: &[$T]| part.iter().fold(0, |all, x| all | x) < 0;
-            let part = super::part_len(values.len());
-            let any =
-                if part >= values.len() { negative(values) } else { values.par_chunks(part).any(negative) };
+            let negative = |range: Range<usize>| values[range].iter().fold(0, |all, x| all | x) < 0;
+            let any = super::map_parts(values.len(), negative).contains(&true);
             if any { values.iter().position(|&x| x < 0) } else { None }
         }};
     }

@@ -166,18 +166,26 @@ pub(super) enum Ascent {
     None,
 }
 
-/// Reads up to the first block that is out of order.
+/// Reads all keys, or, where some thread finds that they are in no order, a part.
 pub(super) fn ascent<K: Key>(source: &dyn Source<K>, n: usize) -> Ascent {
+    // What is in no order mostly shows it at once.
+    let first = BLOCK.min(n);
+    if ascent_within(source, 0..first) == Ascent::None {
+        return Ascent::None;
+    }
+    let within = |range: Range<usize>| ascent_within(source, range.start.saturating_sub(1)..range.end);
+    super::map_parts(n, within).into_iter().max().unwrap_or(Ascent::Strict)
+}
+
+fn ascent_within<K: Key>(source: &dyn Source<K>, range: Range<usize>) -> Ascent {
     let mut found = Ascent::Strict;
     let mut before: Option<K> = None;
     let mut keys = [K::zeroed(); BLOCK];
-    for start in (0..n).step_by(BLOCK) {
-        let keys = &mut keys[..BLOCK.min(n - start)];
+    for start in range.clone().step_by(BLOCK) {
+        let keys = &mut keys[..BLOCK.min(range.end - start)];
         source.write(start, keys);
-        let joint = before.is_none_or(|before| before <= keys[0]);
-        let strict = before.is_none_or(|before| before < keys[0]) && keys.windows(2).all(|k| k[0] < k[1]);
-        if !strict {
-            if !joint || keys.windows(2).any(|k| k[0] > k[1]) {
+        if !before.is_none_or(|before| before < keys[0]) || !keys.is_sorted_by(|a, b| a < b) {
+            if !before.is_none_or(|before| before <= keys[0]) || !keys.is_sorted() {
                 return Ascent::None;
             }
             found = Ascent::Weak;

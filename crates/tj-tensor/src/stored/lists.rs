@@ -5,10 +5,8 @@
 //! entry has a position of its own, and so it has below the last level. Arrays are written in their final widths, in
 //! stretches that threads share. O(entries times levels, plus cells of dense levels).
 
-use rayon::prelude::*;
-
 use super::keys::{Key, Layout};
-use super::{Indices, Level, checked_positions, for_parts, n_parts, part_len, partition, room};
+use super::{Indices, Level, checked_positions, for_parts, map_parts, n_parts, part_len, partition, room};
 use crate::format::{Format, LeafKind, LevelFormat, LevelKind, Repeats, Width};
 use crate::stored::index::with_width;
 use crate::{Buffer, TensorError};
@@ -182,7 +180,11 @@ pub(super) fn collect(
     index: impl Fn(usize) -> usize + Sync,
 ) -> Result<Indices, TensorError> {
     let enough = width.unwrap_or(Width::U32);
-    let max = if bound <= enough.max() { 0 } else { (0..n).into_par_iter().map(&index).max().unwrap_or(0) };
+    let max = if bound <= enough.max() {
+        0
+    } else {
+        map_parts(n, |range| range.map(&index).max()).into_iter().flatten().max().unwrap_or(0)
+    };
     let width = width_of(max, width)?;
     let mut buffer = Buffer::zeroed(checked_positions(n as u128 * width.bytes() as u128)?)?;
     with_width!(width, T => {

@@ -6,13 +6,12 @@
 //! that lead from one order to the other. From rows to columns that is the column alone.
 
 use bytemuck::Pod;
-use rayon::prelude::*;
 
 use super::assemble::{Loose, build, coordinates_of};
 use super::expand::differs;
 use super::keys::{Array, Ascent, Key, Layout, Source, ascent, collect, for_each_block, with_key};
 use super::source::{Cells, Columns, Lists, are_lists, is_ordered};
-use super::{Duplicates, Indices, Leaf, Stored, for_parts, lists, part_len, radix, room};
+use super::{Duplicates, Indices, Leaf, Stored, for_parts, lists, map_parts, part_len, radix, room};
 use crate::format::{Coordinate, Format, LevelFormat, Width};
 use crate::tensor::Storage;
 use crate::{Buffer, DType, Element, Scalar, Tensor, TensorError, with_dtype};
@@ -33,6 +32,7 @@ macro_rules! with_size {
         $body
     }};
 }
+pub(super) use with_size;
 
 /// Different entries in the order of some coordinates, and their values.
 struct InOrder<K> {
@@ -71,7 +71,7 @@ pub(super) fn of_tensor(
     if !has_keys(tensor) {
         return Ok(None);
     }
-    let layout = layout_of(tensor, &order);
+    let layout = layout_of(tensor.shape(), &order);
     with_key!(layout, K => {
         let entries = in_order_of::<K>(tensor, fill, &order, &layout)?;
         Ok(Some(entries.build(&layout, format, tensor.shape(), fill)?))
@@ -89,7 +89,7 @@ pub(super) fn columns_of(
     if !has_keys(tensor) {
         return Ok(None);
     }
-    let layout = layout_of(tensor, &order);
+    let layout = layout_of(tensor.shape(), &order);
     with_key!(layout, K => {
         let InOrder { keys, values } = in_order_of::<K>(tensor, fill, &order, &layout)?;
         let column = |&dim: &usize| {
@@ -100,8 +100,20 @@ pub(super) fn columns_of(
     }, else Ok(None))
 }
 
+/// Whether the entries of levels that are lists come in the order of their coordinates, each once. Else, or if keys cannot
+/// tell, `false`.
+pub(super) fn is_increasing(stored: &Stored) -> Result<bool, TensorError> {
+    let Some(order) = dims_of(&stored.format).filter(|_| are_lists(&stored.format)) else { return Ok(false) };
+    let layout = Layout::new(&stored.extents);
+    with_key!(layout, K => {
+        let shift = |dim: usize| layout.shift(order.iter().position(|&d| d == dim).unwrap_or(0));
+        let source = Lists::<K>::new(stored, shift)?;
+        Ok(ascent(&source, stored.leaf_positions()) == Ascent::Strict)
+    }, else Ok(false))
+}
+
 /// The dimensions in the order of the levels, if that is what levels store.
-fn dims_of(format: &Format) -> Option<Vec<usize>> {
+pub(super) fn dims_of(format: &Format) -> Option<Vec<usize>> {
     let dim = |level: &LevelFormat| match level.coordinate {
         Coordinate::Dim(dim) => Some(dim),
         Coordinate::Quotient { .. } | Coordinate::Remainder { .. } | Coordinate::Difference { .. } => None,
@@ -113,8 +125,9 @@ fn has_keys(tensor: &Tensor) -> bool {
     tensor.stored().is_none_or(|stored| are_lists(&stored.format))
 }
 
-fn layout_of(tensor: &Tensor, order: &[usize]) -> Layout {
-    Layout::new(&order.iter().map(|&dim| tensor.shape()[dim]).collect::<Vec<_>>())
+/// Coordinates of the dimensions in an order.
+pub(super) fn layout_of(shape: &[usize], order: &[usize]) -> Layout {
+    Layout::new(&order.iter().map(|&dim| shape[dim]).collect::<Vec<_>>())
 }
 
 /// What differs from the fill, in the order of some dimensions; for a tensor that has keys.
@@ -193,8 +206,7 @@ fn kept<K: Key, V: Pod + Send + Sync>(
     keep: &[bool],
 ) -> Result<InOrder<K>, TensorError> {
     let part = part_len(keep.len());
-    let counts: Vec<usize> =
-        keep.par_chunks(part).map(|keep| keep.iter().filter(|keep| **keep).count()).collect();
+    let counts = map_parts(keep.len(), |range| keep[range].iter().filter(|keep| **keep).count());
     let n = counts.iter().sum();
     let mut keys: Array<K> = Array::zeroed(n)?;
     let mut buffer = Buffer::zeroed(n * size_of::<V>())?;
@@ -281,7 +293,7 @@ fn merge<K: Key, T: Element>(keys: &mut [K], values: &mut [u8], duplicates: Dupl
 }
 
 /// The values of a contiguous vector as plain bytes.
-fn bytes_of<V: Pod>(values: &Tensor) -> &[V] {
+pub(super) fn bytes_of<V: Pod>(values: &Tensor) -> &[V] {
     bytemuck::cast_slice(values.as_bytes().unwrap_or(&[]))
 }
 

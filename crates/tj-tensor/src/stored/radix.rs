@@ -12,9 +12,9 @@
 
 use std::ops::Range;
 use std::slice::IterMut;
+use std::sync::{Mutex, PoisonError};
 
 use bytemuck::Pod;
-use rayon::prelude::*;
 
 use super::keys::{Array, Key, Source, for_each_block};
 use super::{for_parts, part_len};
@@ -63,19 +63,24 @@ pub(super) fn sort<K: Key, V: Pod + Send + Sync>(
         buckets.push((bucket, bucket_values));
         (rest, rest_values) = (after, after_values);
     }
-    let finish = |scratch: &mut Scratch<K, V>, (keys, values): (&mut [K], &mut [V])| {
+    let free: Mutex<Vec<Scratch<K, V>>> = Mutex::new(vec![]);
+    let locked = || free.lock().unwrap_or_else(PoisonError::into_inner);
+    let finish = |(keys, values): (&mut [K], &mut [V])| {
+        let mut scratch = locked().pop().unwrap_or_default();
         scratch.sort(keys, values, bits.start..shift)?;
+        locked().push(scratch);
         Ok(merge(keys, bytemuck::cast_slice_mut(values)))
     };
-    let kept: Result<Vec<usize>, TensorError> = if part_len(n) >= n {
-        let mut scratch = Scratch::default();
-        buckets.into_iter().map(|bucket| finish(&mut scratch, bucket)).collect()
+    let mut kept: Vec<Result<usize, TensorError>> = counts.iter().map(|_| Ok(0)).collect();
+    if part_len(n) >= n {
+        kept.iter_mut().zip(buckets).for_each(|(kept, bucket)| *kept = finish(bucket));
     } else {
-        buckets.into_par_iter().map_init(Scratch::default, finish).collect()
-    };
+        for_parts(kept.iter_mut().zip(buckets).collect(), |(kept, bucket)| *kept = finish(bucket));
+    }
+    let kept: Vec<usize> = kept.into_iter().collect::<Result<_, _>>()?;
 
     let (mut from, mut to) = (0, 0);
-    for (&count, kept) in counts.iter().zip(kept?) {
+    for (&count, kept) in counts.iter().zip(kept) {
         if from != to {
             keys.copy_within(from..from + kept, to);
             values.copy_within(from..from + kept, to);
