@@ -25,6 +25,7 @@ mod packed;
 pub(crate) mod print;
 mod radix;
 mod remap;
+mod remember;
 mod sort;
 mod source;
 mod spread;
@@ -41,6 +42,7 @@ use crate::{Buffer, DType, Scalar, Tensor, TensorError};
 pub use convert::Duplicates;
 pub(crate) use convert::stored_eq;
 pub use index::Indices;
+use remember::Remembered;
 
 /// The data of one level; [`LevelKind`] says what the arrays mean.
 #[derive(Clone, Debug)]
@@ -136,6 +138,7 @@ pub struct Stored {
     dtype: DType,
     fill: Scalar,
     nnz: OnceLock<usize>,
+    remembered: Remembered,
 }
 
 /// Some neighbouring coordinates of a fiber.
@@ -380,3 +383,6 @@ fn room<T>(n: usize) -> Result<Vec<T>, TensorError> {
     values.try_reserve_exact(n).map_err(|_| TensorError::OutOfMemory { bytes })?;
     Ok(values)
 }
+
+#[cfg(test)]
+mod tests;

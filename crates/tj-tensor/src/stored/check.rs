@@ -7,7 +7,7 @@
 
 use std::sync::OnceLock;
 
-use super::{Indices, Leaf, Level, Stored, checked_positions, interval, map_parts, packed, room};
+use super::{Indices, Leaf, Level, Remembered, Stored, checked_positions, interval, map_parts, packed, room};
 use crate::format::{Edge, Format, LeafKind, LevelKind, Repeats, Widths};
 use crate::shape::check_extent;
 use crate::stored::index::with_width;
@@ -91,6 +91,7 @@ impl Stored {
             dtype,
             fill,
             nnz: OnceLock::new(),
+            remembered: Remembered::default(),
         })
     }
 
@@ -481,19 +482,23 @@ impl Level {
 
     /// The bytes of its arrays.
     pub fn bytes(&self) -> usize {
-        let of = |arrays: &[&Indices]| arrays.iter().map(|array| array.as_bytes().len()).sum();
-        let map = |present: &Buffer| present.len();
+        let (indices, present) = self.arrays();
+        indices.iter().map(|array| array.as_bytes().len()).sum::<usize>() + present.map_or(0, |map| map.len())
+    }
+
+    /// Its arrays: of indices, and the map of cells.
+    pub(super) fn arrays(&self) -> (Vec<&Indices>, Option<&Buffer>) {
         match self {
-            Level::Dense | Level::Interval => 0,
-            Level::Bytemap { present } | Level::Bitmap { present } => map(present),
+            Level::Dense | Level::Interval => (vec![], None),
+            Level::Bytemap { present } | Level::Bitmap { present } => (vec![], Some(present)),
             Level::Compressed { positions, coordinates } | Level::Hash { positions, coordinates } => {
-                of(&[positions, coordinates])
+                (vec![positions, coordinates], None)
             }
-            Level::Singleton { coordinates } => of(&[coordinates]),
-            Level::Runs { positions, starts, ends } => of(&[positions, starts, ends]),
-            Level::Steps { positions, ends } => of(&[positions, ends]),
-            Level::Band { starts, offsets } => of(&[starts, offsets]),
-            Level::Blocks { positions, starts, offsets } => of(&[positions, starts, offsets]),
+            Level::Singleton { coordinates } => (vec![coordinates], None),
+            Level::Runs { positions, starts, ends } => (vec![positions, starts, ends], None),
+            Level::Steps { positions, ends } => (vec![positions, ends], None),
+            Level::Band { starts, offsets } => (vec![starts, offsets], None),
+            Level::Blocks { positions, starts, offsets } => (vec![positions, starts, offsets], None),
         }
     }
 }

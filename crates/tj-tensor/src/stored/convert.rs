@@ -293,7 +293,7 @@ impl Tensor {
     }
 
     /// What differs from a fill: a column of coordinates for each dimension, and the values.
-    fn columns(&self, fill: Scalar) -> Result<(Vec<Vec<usize>>, Tensor), TensorError> {
+    pub(super) fn columns(&self, fill: Scalar) -> Result<(Vec<Vec<usize>>, Tensor), TensorError> {
         let (entries, values) = match &self.storage {
             Storage::Levels(stored) => {
                 let entries = stored.entries()?;
@@ -355,16 +355,21 @@ impl Tensor {
 
     /// A tensor over levels that hold its invariants.
     pub(crate) fn of_stored(stored: Stored) -> Tensor {
+        Tensor::of_shared(Arc::new(stored))
+    }
+
+    /// The same, over levels that others use as well.
+    pub(super) fn of_shared(stored: Arc<Stored>) -> Tensor {
         Tensor {
             dtype: stored.dtype,
             shape: List::from_slice(&stored.shape),
             fill: Some(stored.fill),
-            storage: Storage::Levels(Arc::new(stored)),
+            storage: Storage::Levels(stored),
         }
     }
 }
 
-fn indices(columns: Vec<Vec<usize>>) -> Vec<Indices> {
+pub(super) fn indices(columns: Vec<Vec<usize>>) -> Vec<Indices> {
     columns.into_iter().map(Indices::of_vec).collect()
 }
 

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use super::{Leaf, Segment, Stored, for_parts, part_len, room};
 use crate::format::Coordinate;
-use crate::{Buffer, Element, Scalar, Tensor, TensorError, with_dtype};
+use crate::{Buffer, DType, Element, Scalar, Tensor, TensorError, with_dtype};
 
 /// Entries with the coordinates of their levels.
 pub(super) struct Entries {
@@ -228,11 +228,7 @@ fn write_differs<T: Element>(values: &[T::Stored], fill: Scalar, differs: &mut [
 }
 
 fn is_nan(x: Scalar) -> bool {
-    match x {
-        Scalar::C64(x) => x.re.is_nan() || x.im.is_nan(),
-        Scalar::C128(x) => x.re.is_nan() || x.im.is_nan(),
-        x => x.to_f64().is_nan(),
-    }
+    matches!(x.cast(DType::C128), Scalar::C128(x) if x.re.is_nan() || x.im.is_nan())
 }
 
 /// The values of a contiguous vector.

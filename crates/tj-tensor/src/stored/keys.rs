@@ -184,8 +184,8 @@ fn ascent_within<K: Key>(source: &dyn Source<K>, range: Range<usize>) -> Ascent 
     for start in range.clone().step_by(BLOCK) {
         let keys = &mut keys[..BLOCK.min(range.end - start)];
         source.write(start, keys);
-        if !before.is_none_or(|before| before < keys[0]) || !keys.is_sorted_by(|a, b| a < b) {
-            if !before.is_none_or(|before| before <= keys[0]) || !keys.is_sorted() {
+        if before.is_some_and(|before| before >= keys[0]) || !keys.is_sorted_by(|a, b| a < b) {
+            if before.is_some_and(|before| before > keys[0]) || !keys.is_sorted() {
                 return Ascent::None;
             }
             found = Ascent::Weak;
@@ -205,7 +205,7 @@ pub(super) struct Array<T> {
 impl<T: Pod> Array<T> {
     /// Zeros, or an error.
     pub fn zeroed(len: usize) -> Result<Array<T>, TensorError> {
-        let bytes = len.checked_mul(size_of::<T>()).unwrap_or(usize::MAX);
+        let bytes = len.saturating_mul(size_of::<T>());
         Ok(Array { buffer: Buffer::zeroed(bytes)?, len, of: PhantomData })
     }
 

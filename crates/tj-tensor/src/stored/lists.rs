@@ -5,22 +5,22 @@
 //! entry has a position of its own, and so it has below the last level. Arrays are written in their final widths, in
 //! stretches that threads share. O(entries times levels, plus cells of dense levels).
 
-use super::keys::{Key, Layout};
+use super::keys::{Key, Layout, Source, for_each_block};
 use super::{Indices, Level, checked_positions, for_parts, map_parts, n_parts, part_len, partition, room};
 use crate::format::{Format, LeafKind, LevelFormat, LevelKind, Repeats, Width};
 use crate::stored::index::with_width;
 use crate::{Buffer, TensorError};
 
-/// The levels, and the number of positions of each.
+/// The levels, and the number of positions of each, of `n` different entries whose keys ascend.
 pub(super) fn build<K: Key>(
-    keys: &[K],
+    entries: &dyn Source<K>,
+    n: usize,
     layout: &Layout,
     format: &Format,
     extents: &[usize],
 ) -> Result<(Vec<Level>, Vec<usize>), TensorError> {
-    let n = keys.len();
     let (mut levels, mut counts) = (vec![], vec![]);
-    let mut above = Starts::Cells(1);
+    let mut above: Starts<K> = Starts::Cells(1);
     for (l, level) in format.levels().iter().enumerate() {
         let (LevelKind::Compressed { repeats, widths, .. } | LevelKind::Singleton { repeats, widths, .. }) =
             level.kind
@@ -35,23 +35,29 @@ pub(super) fn build<K: Key>(
         let own = if is_last || repeats == Repeats::Repeated || matches!(above, Starts::Each) {
             Starts::Each
         } else {
-            Starts::At(starts(keys, layout.shift(l))?)
+            Starts::of_changes(entries, n, layout.shift(l))?
         };
         let n_own = own.count(n);
+        let of_starts;
+        let keys: &dyn Source<K> = match &own {
+            Starts::At { keys, .. } => {
+                of_starts = &keys[..];
+                &of_starts
+            }
+            Starts::Cells(_) | Starts::Each => entries,
+        };
         let positions = match (&above, level.kind) {
             (_, LevelKind::Singleton { .. }) => None,
             (&Starts::Cells(n_cells), _) => {
-                let cell = |k: usize| {
-                    let key = keys[own.at(k)];
-                    (0..l).fold(0, |p, l| p * extents[l] + layout.coordinate(key, l))
-                };
-                Some(of_cells(n_cells, n_own, widths.position, cell)?)
+                let cell = |key: K| (0..l).fold(0, |p, l| p * extents[l] + layout.coordinate(key, l));
+                Some(ends_of_cells(n_cells, keys, n_own, widths.position, &cell)?)
             }
-            (Starts::At(above), _) => Some(of_starts(above, &own, n_own, widths.position)?),
-            (Starts::Each, _) => Some(collect(n + 1, n, widths.position, |k| k)?),
+            (Starts::At { entries, .. }, _) => {
+                Some(Indices::new(&places_among(entries, &own, n_own)?, widths.position)?)
+            }
+            (Starts::Each, _) => Some(Indices::new(&(0..=n).collect::<Vec<usize>>(), widths.position)?),
         };
-        let coordinate = |k: usize| layout.coordinate(keys[own.at(k)], l);
-        let coordinates = collect(n_own, extents[l], widths.index, coordinate)?;
+        let coordinates = column(keys, n_own, layout, l, extents[l], widths.index)?;
         levels.push(match positions {
             Some(positions) => Level::Compressed { positions, coordinates },
             None => Level::Singleton { coordinates },
@@ -74,48 +80,53 @@ pub(super) fn is_buildable(format: &Format) -> bool {
 }
 
 /// Where the positions of a level begin.
-enum Starts {
+enum Starts<K> {
     /// They are cells, some of which have entries.
     Cells(usize),
-    /// At some entries.
-    At(Vec<usize>),
+    /// At some entries, with their keys.
+    At { entries: Vec<usize>, keys: Vec<K> },
     /// At every entry.
     Each,
 }
 
-impl Starts {
+impl<K: Key> Starts<K> {
     fn count(&self, n: usize) -> usize {
         match self {
-            Starts::Cells(n) => *n,
-            Starts::At(starts) => starts.len(),
+            Starts::Cells(count) => *count,
+            Starts::At { entries, .. } => entries.len(),
             Starts::Each => n,
         }
     }
 
-    /// The entry at which a position begins.
-    #[inline]
-    fn at(&self, position: usize) -> usize {
-        match self {
-            Starts::At(starts) => starts[position],
-            Starts::Cells(_) | Starts::Each => position,
-        }
+    /// The entries that differ from the one before in the bits from `shift` on.
+    fn of_changes(source: &dyn Source<K>, n: usize, shift: u32) -> Result<Starts<K>, TensorError> {
+        let parts = map_parts(n, |range| {
+            let mut found: Vec<(usize, K)> = vec![];
+            let mut before = range.start.checked_sub(1).map(|before| key_at(source, before) >> shift);
+            for_each_block(source, range, |start, block| {
+                for (at, &key) in (start..).zip(block) {
+                    if before.replace(key >> shift) != Some(key >> shift) {
+                        found.push((at, key));
+                    }
+                }
+            });
+            found
+        });
+        let count = parts.iter().map(Vec::len).sum();
+        let (mut entries, mut keys) = (room(count)?, room(count)?);
+        entries.extend(parts.iter().flatten().map(|(at, _)| at));
+        keys.extend(parts.iter().flatten().map(|(_, key)| key));
+        Ok(Starts::At { entries, keys })
     }
 }
 
-/// The entries that differ from the one before in the bits from `shift` on.
-fn starts<K: Key>(keys: &[K], shift: u32) -> Result<Vec<usize>, TensorError> {
-    let begins = |&at: &usize| at == 0 || keys[at] >> shift != keys[at - 1] >> shift;
-    let mut starts = room((0..keys.len()).filter(begins).count())?;
-    starts.extend((0..keys.len()).filter(begins));
-    Ok(starts)
-}
-
-/// For each cell, how many of `n` positions lie in cells before it; and their number. Cells of positions never decrease.
-fn of_cells(
+/// For each cell, how many of `n` ascending keys lie in cells before it; and their number.
+fn ends_of_cells<K: Key>(
     n_cells: usize,
+    keys: &dyn Source<K>,
     n: usize,
     width: Option<Width>,
-    cell: impl Fn(usize) -> usize + Sync,
+    cell: &(impl Fn(K) -> usize + Sync),
 ) -> Result<Indices, TensorError> {
     let width = width_of(n, width)?;
     let len = checked_positions(n_cells as u128 + 1)?;
@@ -123,17 +134,14 @@ fn of_cells(
     with_width!(width, T => {
         let positions: &mut [T] = bytemuck::cast_slice_mut(buffer.as_bytes_mut());
         // `positions[c + 1]` is where cell `c` ends.
-        let ends = &mut positions[1..];
         let part = n_cells.div_ceil(n_parts(n_cells.max(n))).max(1);
-        for_parts(ends.chunks_mut(part).enumerate().collect(), |(i, ends): (usize, &mut [T])| {
-            let first_cell = i * part;
-            let first = partition(0, n, |at| cell(at) < first_cell);
-            for at in first..n {
-                match ends.get_mut(cell(at) - first_cell) {
-                    Some(end) => *end = (at + 1) as T,
-                    None => break,
-                }
-            }
+        for_parts(positions[1..].chunks_mut(part).enumerate().collect(), |(i, ends): (usize, &mut [T])| {
+            let cells = i * part..i * part + ends.len();
+            let first = partition(0, n, |at| cell(key_at(keys, at)) < cells.start);
+            let after = partition(first, n, |at| cell(key_at(keys, at)) < cells.end);
+            for_each_block(keys, first..after, |start, block| {
+                (start + 1..).zip(block).for_each(|(end, &key)| ends[cell(key) - cells.start] = end as T);
+            });
             let mut before = first as T;
             for end in ends {
                 before = before.max(*end);
@@ -145,25 +153,26 @@ fn of_cells(
 }
 
 /// For each position above, how many of the own ones begin before it; and their number.
-fn of_starts(
-    above: &[usize],
-    own: &Starts,
-    n_own: usize,
-    width: Option<Width>,
-) -> Result<Indices, TensorError> {
-    let Starts::At(own) = own else {
-        return collect(above.len() + 1, n_own, width, |k| above.get(k).copied().unwrap_or(n_own));
-    };
+fn places_among<K>(above: &[usize], own: &Starts<K>, n_own: usize) -> Result<Vec<usize>, TensorError> {
     let mut positions = room(above.len() + 1)?;
-    let mut own_before = 0;
+    let mut place = 0;
     for &start in above {
-        while own[own_before] < start {
-            own_before += 1;
-        }
-        positions.push(own_before);
+        place = match own {
+            Starts::At { entries, .. } => {
+                place + entries[place..].iter().take_while(|&&at| at < start).count()
+            }
+            Starts::Cells(_) | Starts::Each => start,
+        };
+        positions.push(place);
     }
     positions.push(n_own);
-    Indices::new(&positions, width)
+    Ok(positions)
+}
+
+fn key_at<K: Key>(source: &dyn Source<K>, at: usize) -> K {
+    let mut key = [K::zeroed()];
+    source.write(at, &mut key);
+    key[0]
 }
 
 /// The width asked for, if it holds `max`, or the narrowest of ours.
@@ -172,26 +181,36 @@ fn width_of(max: usize, width: Option<Width>) -> Result<Width, TensorError> {
     if max > width.max() { Err(TensorError::IndexWidth { value: max, width }) } else { Ok(width) }
 }
 
-/// Indices that are at most `bound`, one for each number below `n`.
-pub(super) fn collect(
+/// One coordinate of each of `n` keys.
+pub(super) fn column<K: Key>(
+    keys: &dyn Source<K>,
     n: usize,
-    bound: usize,
+    layout: &Layout,
+    level: usize,
+    extent: usize,
     width: Option<Width>,
-    index: impl Fn(usize) -> usize + Sync,
 ) -> Result<Indices, TensorError> {
-    let enough = width.unwrap_or(Width::U32);
-    let max = if bound <= enough.max() {
-        0
-    } else {
-        map_parts(n, |range| range.map(&index).max()).into_iter().flatten().max().unwrap_or(0)
+    let max_within = |range| {
+        let mut max = 0;
+        for_each_block(keys, range, |_, block| {
+            max = block.iter().fold(max, |max, &key| max.max(layout.coordinate(key, level)));
+        });
+        max
     };
+    // Only where coordinates may be too great for the width, or call for a wider one, they are looked at first.
+    let enough = width.unwrap_or(Width::U32).max();
+    let max = if extent <= enough { 0 } else { map_parts(n, max_within).into_iter().max().unwrap_or(0) };
     let width = width_of(max, width)?;
     let mut buffer = Buffer::zeroed(checked_positions(n as u128 * width.bytes() as u128)?)?;
     with_width!(width, T => {
-        let indices: &mut [T] = bytemuck::cast_slice_mut(buffer.as_bytes_mut());
+        let column: &mut [T] = bytemuck::cast_slice_mut(buffer.as_bytes_mut());
         let part = part_len(n);
-        for_parts(indices.chunks_mut(part).enumerate().collect(), |(i, indices): (usize, &mut [T])| {
-            indices.iter_mut().zip(i * part..).for_each(|(to, at)| *to = index(at) as T);
+        for_parts(column.chunks_mut(part).enumerate().collect(), |(i, column): (usize, &mut [T])| {
+            let first = i * part;
+            for_each_block(keys, first..first + column.len(), |start, block| {
+                let to = column[start - first..].iter_mut();
+                to.zip(block).for_each(|(to, &key)| *to = layout.coordinate(key, level) as T);
+            });
         });
     });
     Ok(Indices::of_buffer(width, n, buffer))

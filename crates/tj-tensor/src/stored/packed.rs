@@ -55,8 +55,11 @@ pub(super) fn of_columns<'a>(
     let layout = Layout::new(&format.levels().iter().map(bound).collect::<Vec<_>>());
     with_key!(layout, K => {
         let columns = Columns::new(&loose.dims, loose.shape, format, &layout);
-        let entries = merged::<K>(&columns, &layout, &loose, format)?;
-        Ok(Ok(entries.build(&layout, format, loose.shape, loose.fill)?))
+        let (shape, fill) = (loose.shape, loose.fill);
+        let stored = merged::<K, _>(&columns, &layout, &loose, format, |keys, values| {
+            levels(keys, values, &layout, format, shape, fill)
+        });
+        Ok(Ok(stored?))
     }, else Ok(Err(loose)))
 }
 
@@ -73,8 +76,10 @@ pub(super) fn of_tensor(
     }
     let layout = layout_of(tensor.shape(), &order);
     with_key!(layout, K => {
-        let entries = in_order_of::<K>(tensor, fill, &order, &layout)?;
-        Ok(Some(entries.build(&layout, format, tensor.shape(), fill)?))
+        let stored = in_order_of::<K, _>(tensor, fill, &order, &layout, |keys, values| {
+            levels(keys, values, &layout, format, tensor.shape(), fill)
+        });
+        Ok(Some(stored?))
     }, else Ok(None))
 }
 
@@ -91,12 +96,12 @@ pub(super) fn columns_of(
     }
     let layout = layout_of(tensor.shape(), &order);
     with_key!(layout, K => {
-        let InOrder { keys, values } = in_order_of::<K>(tensor, fill, &order, &layout)?;
-        let column = |&dim: &usize| {
-            lists::collect(keys.len(), tensor.shape()[dim], width, |at| layout.coordinate(keys[at], dim))
-        };
-        let columns = order.iter().map(column).collect::<Result<_, _>>()?;
-        Ok(Some((columns, values)))
+        let columns = in_order_of::<K, _>(tensor, fill, &order, &layout, |keys, values| {
+            let n = values.shape()[0];
+            let column = |&dim: &usize| lists::column(keys, n, &layout, dim, tensor.shape()[dim], width);
+            Ok((order.iter().map(column).collect::<Result<_, _>>()?, values))
+        });
+        Ok(Some(columns?))
     }, else Ok(None))
 }
 
@@ -130,13 +135,14 @@ pub(super) fn layout_of(shape: &[usize], order: &[usize]) -> Layout {
     Layout::new(&order.iter().map(|&dim| shape[dim]).collect::<Vec<_>>())
 }
 
-/// What differs from the fill, in the order of some dimensions; for a tensor that has keys.
-fn in_order_of<K: Key>(
+/// Gives what differs from the fill of a tensor that has keys to `then`, in the order of some dimensions.
+fn in_order_of<K: Key, R>(
     tensor: &Tensor,
     fill: Scalar,
     order: &[usize],
     layout: &Layout,
-) -> Result<InOrder<K>, TensorError> {
+    then: impl FnOnce(&dyn Source<K>, Tensor) -> Result<R, TensorError>,
+) -> Result<R, TensorError> {
     let shift = |dim: usize| {
         let level = order.iter().position(|&d| d == dim);
         layout.shift(level.expect("the order names every dimension"))
@@ -146,14 +152,14 @@ fn in_order_of<K: Key>(
             let source = Lists::new(stored, shift)?;
             let given = dims_of(&stored.format).filter(|_| is_ordered(&stored.format));
             let n_unsorted = given.map_or(order.len(), |given| unsorted(order, &given));
-            sorted(&source, stored.leaf_values()?, fill, n_unsorted, layout)
+            sorted(&source, stored.leaf_values()?, fill, n_unsorted, layout, then)
         }
         Storage::Strided(_) => {
             let flat = tensor.to_contiguous()?;
             let flat = flat.reshape([flat.count()?])?;
             let given: Vec<usize> = (0..order.len()).collect();
             let source = Cells { dims: given.iter().map(|&dim| (tensor.shape()[dim], shift(dim))).collect() };
-            sorted(&source, flat, fill, unsorted(order, &given), layout)
+            sorted(&source, flat, fill, unsorted(order, &given), layout, then)
         }
     }
 }
@@ -166,24 +172,31 @@ fn unsorted(order: &[usize], given: &[usize]) -> usize {
     misplaced.unwrap_or(0)
 }
 
-/// Different entries without those that equal the fill, sorted by the first coordinates.
-fn sorted<K: Key>(
+/// Gives different entries without those that equal the fill to `then`, sorted by the first coordinates.
+fn sorted<K: Key, R>(
     source: &dyn Source<K>,
     values: Tensor,
     fill: Scalar,
     n_unsorted: usize,
     layout: &Layout,
-) -> Result<InOrder<K>, TensorError> {
+    then: impl FnOnce(&dyn Source<K>, Tensor) -> Result<R, TensorError>,
+) -> Result<R, TensorError> {
     let keep = differs(&values, fill)?;
     let bits = layout.bits_of_first(n_unsorted);
+    let mut entries = None;
     if keep.contains(&false) {
-        let entries = with_size!(values.dtype().size(), V => kept::<K, V>(source, &values, &keep)?);
-        drop((keep, values));
-        if n_unsorted == 0 { Ok(entries) } else { by_bits(&&entries.keys[..], entries.values, bits) }
-    } else if n_unsorted == 0 {
-        Ok(InOrder { keys: collect(source, keep.len())?, values })
-    } else {
-        by_bits(source, values, bits)
+        entries = Some(with_size!(values.dtype().size(), V => kept::<K, V>(source, &values, &keep)?));
+    }
+    drop(keep);
+    if n_unsorted > 0 {
+        entries = Some(match entries {
+            Some(InOrder { keys, values }) => by_bits(&&keys[..], values, bits)?,
+            None => by_bits(source, values.clone(), bits)?,
+        });
+    }
+    match entries {
+        Some(InOrder { keys, values }) => then(&&keys[..], values),
+        None => then(source, values),
     }
 }
 
@@ -232,19 +245,20 @@ fn kept<K: Key, V: Pod + Send + Sync>(
     InOrder::new(radix::Sorted { keys, values: buffer }, values.dtype())
 }
 
-/// Entries in any order, sorted, with duplicates merged.
-fn merged<K: Key>(
+/// Gives entries in any order to `then`, sorted and with duplicates merged.
+fn merged<K: Key, R>(
     source: &dyn Source<K>,
     layout: &Layout,
     loose: &Loose<'_>,
     format: &Format,
-) -> Result<InOrder<K>, TensorError> {
+    then: impl FnOnce(&dyn Source<K>, Tensor) -> Result<R, TensorError>,
+) -> Result<R, TensorError> {
     let (values, dtype) = (loose.values.to_contiguous()?, loose.values.dtype());
     let n = values.shape()[0];
     let merge = with_dtype!(dtype, T => merge::<K, T> as fn(&mut [K], &mut [u8], Duplicates) -> usize);
     let merge = |keys: &mut [K], values: &mut [u8]| merge(keys, values, loose.duplicates);
     let sorted = match ascent(source, n) {
-        Ascent::Strict => return Ok(InOrder { keys: collect(source, n)?, values }),
+        Ascent::Strict => return then(source, values),
         Ascent::Weak => {
             let mut keys = collect(source, n)?;
             let mut values = Buffer::copy_of(bytes_of(&values))?;
@@ -266,7 +280,8 @@ fn merged<K: Key>(
             coordinates: coordinates_of(format, loose.shape, coordinate),
         });
     }
-    InOrder::new(sorted, dtype)
+    let InOrder { keys, values } = InOrder::new(sorted, dtype)?;
+    then(&&keys[..], values)
 }
 
 /// Makes entries with equal keys, which are neighbours, one; returns how many remain at the front.
@@ -303,29 +318,33 @@ impl<K: Key> InOrder<K> {
         let values = values.shortened(keys.len() * dtype.size())?;
         Ok(InOrder { values: Tensor::row_major(dtype, &[keys.len()], values), keys })
     }
+}
 
-    fn build(
-        self,
-        layout: &Layout,
-        format: &Format,
-        shape: &[usize],
-        fill: Scalar,
-    ) -> Result<Stored, TensorError> {
-        let InOrder { keys, values } = self;
-        if lists::is_buildable(format) {
-            let extents: Vec<usize> =
-                format.levels().iter().map(|level| level.coordinate.extent(shape)).collect();
-            let (levels, counts) = lists::build(&keys, layout, format, &extents)?;
-            let leaf = Leaf::Values(values);
-            return Ok(Stored::unchecked(format.clone(), shape, levels, leaf, fill)?.with_counts(counts));
-        }
-        let mut columns = vec![];
-        for l in 0..format.levels().len() {
-            let mut column = room(keys.len())?;
-            column.extend(keys.iter().map(|&key| layout.coordinate(key, l)));
-            columns.push(column);
-        }
-        drop(keys);
-        build(columns, values, fill, format, shape)
+/// Builds the levels of a format for different entries whose keys ascend.
+fn levels<K: Key>(
+    keys: &dyn Source<K>,
+    values: Tensor,
+    layout: &Layout,
+    format: &Format,
+    shape: &[usize],
+    fill: Scalar,
+) -> Result<Stored, TensorError> {
+    let n = values.shape()[0];
+    if lists::is_buildable(format) {
+        let extents: Vec<usize> =
+            format.levels().iter().map(|level| level.coordinate.extent(shape)).collect();
+        let (levels, counts) = lists::build(keys, n, layout, format, &extents)?;
+        let leaf = Leaf::Values(values);
+        return Ok(Stored::unchecked(format.clone(), shape, levels, leaf, fill)?.with_counts(counts));
     }
+    let mut columns: Vec<Vec<usize>> = vec![];
+    for _ in format.levels() {
+        columns.push(room(n)?);
+    }
+    for_each_block(keys, 0..n, |_, block| {
+        for (l, column) in columns.iter_mut().enumerate() {
+            column.extend(block.iter().map(|&key| layout.coordinate(key, l)));
+        }
+    });
+    build(columns, values, fill, format, shape)
 }

@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use super::assemble::{Loose, assemble};
 use super::check::is_everything;
 use super::expand::Entries;
-use super::{Duplicates, Indices, Leaf, Level, Stored, room};
+use super::{Duplicates, Indices, Leaf, Level, Remembered, Stored, room};
 use crate::format::{Coordinate, Edge, Format, LeafKind, LevelFormat, LevelKind};
 use crate::{DType, Scalar, TensorError};
 
@@ -123,6 +123,7 @@ impl Stored {
             dtype: self.dtype,
             fill: self.fill,
             nnz: self.nnz.clone(),
+            remembered: Remembered::default(),
         }
     }
 
