@@ -11,8 +11,10 @@
 //!
 //! Storing an element that equals the fill is allowed; [`Tensor::nnz`] does not count it, and conversions drop it.
 //!
-//! In reading order: `index` (arrays of indices), `check`, `expand` (all entries as columns of coordinates), `assemble`
-//! (entries to levels), `remap` (views and moves), `convert` (what users call), `print`.
+//! In reading order: `index` (arrays of indices), `check`; `keys` (entries as numbers), `source` (where keys come from),
+//! `radix` (their order), `lists` (keys to levels), `spread` (keys to strided arrays), `packed` (the way through keys);
+//! `expand`, `sort` and `assemble`, the way through columns for what keys cannot hold and for levels that are no lists;
+//! `remap` (views and moves), `convert` (what users call), `remember` (conversions made before), `print`.
 
 mod assemble;
 mod check;

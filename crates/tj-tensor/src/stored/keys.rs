@@ -23,6 +23,10 @@ pub(super) trait Key:
     fn of(coordinate: usize) -> Self;
     /// The lowest bits.
     fn low(self) -> usize;
+    /// The sum, from 0 on again where it is too great.
+    fn plus(self, other: Self) -> Self;
+    /// The number that gives `self` when added to `other`.
+    fn minus(self, other: Self) -> Self;
 }
 
 macro_rules! key {
@@ -36,6 +40,16 @@ macro_rules! key {
             #[inline]
             fn low(self) -> usize {
                 self as usize
+            }
+
+            #[inline]
+            fn plus(self, other: $t) -> $t {
+                self.wrapping_add(other)
+            }
+
+            #[inline]
+            fn minus(self, other: $t) -> $t {
+                self.wrapping_sub(other)
             }
         }
     )*};
@@ -71,9 +85,18 @@ pub(super) struct Layout {
     fields: Vec<Field>,
 }
 
-struct Field {
+/// The bits of one coordinate.
+#[derive(Clone, Copy)]
+pub(super) struct Field {
     shift: u32,
     mask: usize,
+}
+
+impl Field {
+    #[inline]
+    pub fn of<K: Key>(self, key: K) -> usize {
+        (key >> self.shift).low() & self.mask
+    }
 }
 
 impl Layout {
@@ -110,8 +133,11 @@ impl Layout {
 
     #[inline]
     pub fn coordinate<K: Key>(&self, key: K, level: usize) -> usize {
-        let field = &self.fields[level + 1];
-        (key >> field.shift).low() & field.mask
+        self.field(level).of(key)
+    }
+
+    pub fn field(&self, level: usize) -> Field {
+        self.fields[level + 1]
     }
 }
 

@@ -190,10 +190,11 @@ pub(super) fn column<K: Key>(
     extent: usize,
     width: Option<Width>,
 ) -> Result<Indices, TensorError> {
+    let field = layout.field(level);
     let max_within = |range| {
         let mut max = 0;
         for_each_block(keys, range, |_, block| {
-            max = block.iter().fold(max, |max, &key| max.max(layout.coordinate(key, level)));
+            max = block.iter().fold(max, |max, &key| max.max(field.of(key)));
         });
         max
     };
@@ -209,7 +210,7 @@ pub(super) fn column<K: Key>(
             let first = i * part;
             for_each_block(keys, first..first + column.len(), |start, block| {
                 let to = column[start - first..].iter_mut();
-                to.zip(block).for_each(|(to, &key)| *to = layout.coordinate(key, level) as T);
+                to.zip(block).for_each(|(to, &key)| *to = field.of(key) as T);
             });
         });
     });

@@ -20,9 +20,9 @@ use super::keys::{Array, Key, Source, for_each_block};
 use super::{for_parts, part_len};
 use crate::{Buffer, TensorError};
 
-/// Keys of a bucket, and as many values, fill about half of a second-level cache of 512 KiB together with scratch.
+/// A bucket of eight-byte keys and as many values takes 128 KiB, and as much scratch: half of a second-level cache.
 const BUCKET: usize = 1 << 13;
-/// More buckets than this use more lines of the first-level cache, and more pages, than there are.
+/// Each bucket is written at two places, whose cache lines have to stay in the second-level cache: 128 KiB of them.
 const MOST_BUCKET_BITS: u32 = 10;
 /// Counters of a digit fit the first-level cache.
 const DIGIT_BITS: u32 = 10;

@@ -139,16 +139,27 @@ impl<'a, K: Key> Lists<'a, K> {
             return;
         }
         if let Level::Compressed { positions, .. } = base {
-            let (mut at, stop) = (start, start + keys.len());
-            let mut fiber = partition(0, positions.len(), |p| positions.get(p) <= start) - 1;
+            // Where a fiber begins stands by how much its key is greater than the one before; sums of these are the keys.
+            // Fibers are mostly short, and a loop over each would end in a branch that cannot be foretold.
+            let stop = start + keys.len();
+            let fiber = partition(0, positions.len(), |p| positions.get(p) <= start) - 1;
             with_width!(positions.width(), T => {
                 let positions = bytemuck::cast_slice::<u8, T>(positions.as_bytes());
-                while at < stop {
-                    let after = (positions[fiber + 1] as usize).min(stop);
-                    keys[at - start..after - start].fill(self.above.key(fiber));
-                    (at, fiber) = (after, fiber + 1);
+                keys.fill(K::of(0));
+                let mut before = self.above.key(fiber);
+                keys[0] = before;
+                let begins = (fiber + 1..).zip(positions[fiber + 1..].iter().map(|&p| p as usize));
+                for (fiber, at) in begins.take_while(|&(_, at)| at < stop) {
+                    let key = self.above.key(fiber);
+                    keys[at - start] = keys[at - start].plus(key.minus(before));
+                    before = key;
                 }
             });
+            let mut sum = K::of(0);
+            for key in keys.iter_mut() {
+                sum = sum.plus(*key);
+                *key = sum;
+            }
         } else {
             runs(&self.above, self.stored.extents[self.base], self.shifts[self.base], start, keys);
         }
