@@ -11,11 +11,13 @@ use std::panic::Location;
 
 use tj_tensor::{DType, Scalar};
 
+use super::elementwise::map;
 use super::movement::{insert_axes, moved, position};
+use super::reduce::accumulated;
 use super::{Kind, LazyTensor, Shape};
 use crate::dim::Dim;
 use crate::expr::Indices;
-use crate::op::ReduceOp;
+use crate::op::{Op, ReduceOp};
 
 /// `0, 1, .., size - 1`.
 pub(super) fn positions(size: &Dim, location: &'static Location<'static>) -> LazyTensor {
@@ -67,5 +69,8 @@ pub(super) fn at_least_one(
     let mut whole = shape.clone();
     whole.push(size.min(&Dim::ONE));
     let whole = moved("at_least_one", arg, whole, at, location);
-    LazyTensor::node(Kind::Reduce { op: ReduceOp::Sum, arg: whole, axis: rank }, shape, dtype, location)
+    let work = accumulated(dtype);
+    let arg = map(Op::Cast(work), [whole.into()], location);
+    let sum = LazyTensor::node(Kind::Reduce { op: ReduceOp::Sum, arg, axis: rank }, shape, work, location);
+    map(Op::Cast(dtype), [sum.into()], location)
 }

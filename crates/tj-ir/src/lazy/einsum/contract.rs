@@ -9,7 +9,7 @@ use crate::guard::Guard;
 use crate::lazy::arrange::permuted;
 use crate::lazy::elementwise::map;
 use crate::lazy::movement::{moved, position};
-use crate::lazy::reduce::{Axes, reduce_in};
+use crate::lazy::reduce::{Axes, accumulated, reduce_in};
 use crate::lazy::{Kind, LazyTensor, Shape};
 use crate::op::{Op, ReduceOp};
 
@@ -131,7 +131,10 @@ fn multiply([a, b]: [LazyTensor; 2], batch: usize, location: Loc) -> LazyTensor 
         shape.push(b.shape()[batch + 1].clone());
     }
     let dtype = a.dtype();
-    LazyTensor::node(Kind::Matmul { args: [a, b] }, shape, dtype, location)
+    let work = accumulated(dtype);
+    let args = [a, b].map(|factor| map(Op::Cast(work), [factor.into()], location));
+    let product = LazyTensor::node(Kind::Matmul { args }, shape, work, location);
+    map(Op::Cast(dtype), [product.into()], location)
 }
 
 /// Axes in another order; the labels are the same.
