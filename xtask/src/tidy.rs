@@ -34,7 +34,17 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("tj-macros", &[]),
     (
         "tensorjit",
-        &["tj-macros", "tj-tensor", "tj-ir", "tj-plan", "tj-kernel", "tj-memory", "tj-runtime", "tj-io"],
+        &[
+            "tj-macros",
+            "tj-tensor",
+            "tj-ir",
+            "tj-library",
+            "tj-plan",
+            "tj-kernel",
+            "tj-memory",
+            "tj-runtime",
+            "tj-io",
+        ],
     ),
     ("tj-cli", &["tensorjit"]),
 ];

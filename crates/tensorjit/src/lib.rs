@@ -68,6 +68,22 @@ pub mod io {
     pub use tj_io::*;
 }
 
+/// Functions of sparse tensors that are there already, at the cost of their entries; and what formats are made of.
+///
+/// ```
+/// use tensorjit::{Tensor, sparse};
+/// let a = Tensor::csr([2, 3], vec![0u32, 1, 2], vec![2u32, 0], vec![1.0, 2.0])?;
+/// let both = sparse::concat(&[&a, &sparse::tril(&a, 0)?], 0)?;
+/// assert_eq!((both.shape(), both.nnz()?), (&[4, 3][..], 3));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub mod sparse {
+    pub use tj_library::sparse::*;
+    pub use tj_tensor::{
+        Coordinate, Edge, LeafKind, LevelFormat, LevelKind, Order, Repeats, Stored, Width, Widths,
+    };
+}
+
 /// Memory plans on their own.
 pub mod memory {
     pub use tj_memory::*;

@@ -439,8 +439,15 @@ fn sparse_files_are_read_written_converted_and_described() {
     stdout(&tj(&["run", "x + 0", &input, "-o", &to("y.mtx")]));
     assert_eq!(
         std::fs::read_to_string(to("y.mtx")).unwrap(),
-        "%%MatrixMarket matrix array real general\n2 3\n0.0\n-0.5\n0.0\n0.0\n4.0\n0.0\n"
+        "%%MatrixMarket matrix coordinate real general\n2 3 2\n1 3 4.0\n2 1 -0.5\n"
     );
+    stdout(&tj(&["run", "x + 1", &input, "-o", &to("y.mtx")]));
+    assert_eq!(
+        std::fs::read_to_string(to("y.mtx")).unwrap(),
+        "%%MatrixMarket matrix array real general\n2 3\n1.0\n0.5\n1.0\n1.0\n5.0\n1.0\n"
+    );
+    stdout(&tj(&["run", "x * 2", &input, "-o", &to("twice.npy")]));
+    assert!(stdout(&tj(&["info", &to("twice.npy")])).starts_with("f64[2, 3], RowMajor order"));
     let described = "f64[2, 3], coo(2), fill 0.0f64, 2 stored, 2 other than the fill, 16 + 8 bytes of levels, 16 bytes of \
                      values\n";
     assert_eq!(stdout(&tj(&["info", &matrix])), described);
@@ -457,7 +464,9 @@ fn sparse_files_are_read_written_converted_and_described() {
     assert_eq!(stdout(&tj(&["info", &to("x.npy")])), "f64[2, 3], RowMajor order, 48 bytes\n");
     stdout(&tj(&["convert", &to("x.npz"), &to("z.mtx.gz")]));
     assert_eq!(stdout(&tj(&["info", &to("z.mtx.gz")])), described);
-    check_error(&["run", "x", &input, "--max-bytes", "40B"], 3, "40 are allowed");
+    check_error(&["run", "sort(x)", &input, "--max-bytes", "40B"], 3, "40 are allowed");
+    let explained = stdout(&tj(&["explain", "x @ y", &input, "y=rand:1:f64:3"]));
+    assert!(explained.contains("step 0: q0 from argument 0, argument 1: walks i0"), "{explained}");
     for name in ["x.h5", "x.unknown"] {
         let supported = "supported are .npy, .npz, .safetensors, .mtx, .mtx.gz, .tns, .tns.gz";
         check_error(&["run", "x", &format!("x={}", to(name))], 1, supported);

@@ -51,19 +51,32 @@ impl<'a> Destination<'a> {
 
     /// Writes the file; says which outputs it has.
     pub(super) fn write(&self, names: &[&str], outputs: &[Tensor]) -> Result<&[usize], Failure> {
-        if self.archive {
-            let arrays = self.outputs.iter().map(|&at| (names[at], &outputs[at]));
-            io::write_all(self.path, arrays)?;
-        } else {
-            for &at in &self.outputs {
-                if is_device(self.path) {
-                    io::write(self.path, &outputs[at])?;
-                } else {
-                    io::write_any(self.path, &outputs[at])?;
-                }
+        let own: Vec<&Tensor> = self.outputs.iter().map(|&at| &outputs[at]).collect();
+        match self.write_these(names, &own) {
+            // How a result is stored is our choice: a file that cannot hold that gets every element.
+            Err(io::IoError::CannotHold { .. }) if own.iter().any(|tensor| tensor.stored().is_some()) => {
+                let dense: Vec<Tensor> =
+                    own.iter().map(|tensor| tensor.to_dense()).collect::<Result<_, _>>()?;
+                self.write_these(names, &dense.iter().collect::<Vec<_>>())?;
             }
+            written => written?,
         }
         Ok(&self.outputs)
+    }
+
+    fn write_these(&self, names: &[&str], tensors: &[&Tensor]) -> Result<(), io::IoError> {
+        if self.archive {
+            let names = self.outputs.iter().map(|&at| names[at]);
+            return io::write_all(self.path, names.zip(tensors.iter().copied()));
+        }
+        for tensor in tensors {
+            if is_device(self.path) {
+                io::write(self.path, tensor)?;
+            } else {
+                io::write_any(self.path, tensor)?;
+            }
+        }
+        Ok(())
     }
 }
 
