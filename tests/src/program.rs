@@ -6,8 +6,8 @@
 use std::fmt;
 
 use tensorjit::{
-    At, Axes, DType, Dim, DimError, IrError, LazyTensor, Op, Operand, ReduceOp, Scalar, axis, concat, einsum, input,
-    number, size, stack,
+    At, Axes, DType, Dim, DimError, IrError, LazyTensor, Op, Operand, ReduceOp, Scalar, axis, concat, einsum,
+    input, number, size, stack,
 };
 
 /// A program over declared sizes.

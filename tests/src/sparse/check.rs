@@ -1,8 +1,8 @@
 //! Every engine gives what the plan's interpreter gives, and what results say of themselves is true.
 
 use tensorjit::{
-    Backend, CompileOptions, DefaultScheduler, InterpretKernel, InterpretPlan, LazyTensor, Level, Scalar, Scheduler,
-    Tensor, Unfused, cache_report, compute_as,
+    Backend, CompileOptions, DefaultScheduler, InterpretKernel, InterpretPlan, LazyTensor, Level, Scalar,
+    Scheduler, Tensor, Unfused, cache_report, compute_as,
 };
 
 use super::{Case, Compare};

@@ -417,8 +417,7 @@ impl Maker {
                 continue;
             }
             let (ka, kb) = (self.known[a], self.known[b]);
-            let known =
-                Known { most: ka.most * kb.most * n as f64, fine: ka.fine + kb.fine, is_exact: true };
+            let known = Known { most: ka.most * kb.most * n as f64, fine: ka.fine + kb.fine, is_exact: true };
             if self.accept(Step::Matmul(a, b), known, n) {
                 return;
             }

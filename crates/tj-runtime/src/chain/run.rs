@@ -80,7 +80,9 @@ pub(crate) fn run(
     let result = |source: &Source| match source {
         // Whether an expression is its argument is nobody's business: what it stores is what differs from its fill.
         Source::Input(i) => match inputs[*i as usize] {
-            tensor if tensor.stored().is_some() && tensor.nnz()? < tensor.stored_count() => Ok(tensor.prune()?),
+            tensor if tensor.stored().is_some() && tensor.nnz()? < tensor.stored_count() => {
+                Ok(tensor.prune()?)
+            }
             tensor => Ok(tensor.clone()),
         },
         Source::Def(_) => known.get(source).cloned().ok_or_else(|| internal("chain", &"a result is missing")),

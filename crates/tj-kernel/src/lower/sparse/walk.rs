@@ -231,8 +231,7 @@ impl Walk<'_> {
         }
 
         let b = &mut self.ctx.b;
-        let behind: Vec<Value> =
-            there.iter().map(|&(_, value)| b.compare(CmpOp::Lt, value, bound)).collect();
+        let behind: Vec<Value> = there.iter().map(|&(_, value)| b.compare(CmpOp::Lt, value, bound)).collect();
         for (at, cursor) in walked.iter().enumerate() {
             let (_, entry, alive) = alive[at];
             // What is behind moves; so does what is here, once this has been visited.
