@@ -46,7 +46,7 @@ pub fn runs(run: Run, seed: u64) -> Vec<Named> {
 /// # Errors
 /// The first thing that is wrong, in words.
 pub fn check(case: &Case, engines: &[Named]) -> Result<(), String> {
-    let mut before: Option<Vec<Tensor>> = None;
+    let mut before: Option<(Vec<Tensor>, Vec<i64>)> = None;
     for round in 0..2 {
         let tensors = case.tensors(round)?;
         let Ok(built) = case.build(&tensors) else { return Ok(()) };
@@ -60,7 +60,11 @@ pub fn check(case: &Case, engines: &[Named]) -> Result<(), String> {
             (Compare::Sum { terms }, Ok(_)) => scale(case, &built)?.map(|scale| (scale, terms)),
             _ => None,
         };
-        let same = before.as_ref().is_some_and(|before| same_code(before, &tensors));
+        let sizes: Vec<i64> =
+            built.iter().flat_map(LazyTensor::shape).map(|size| size.hint().unwrap_or(-1)).collect();
+        let same = before.as_ref().is_some_and(|(tensors_before, sizes_before)| {
+            same_code(tensors_before, &tensors) && same_pattern(sizes_before, &sizes)
+        });
         for (name, options) in engines {
             let fail = |problem: String| format!("{name}, round {round}: {problem}");
             let compiled = cache_report().compilations;
@@ -82,7 +86,7 @@ pub fn check(case: &Case, engines: &[Named]) -> Result<(), String> {
                     .map_err(|problem| fail(format!("output {at}: {problem}")))?;
             }
         }
-        before = Some(tensors);
+        before = Some((tensors, sizes));
     }
     Ok(())
 }
@@ -95,6 +99,12 @@ fn same_code(before: &[Tensor], now: &[Tensor]) -> bool {
         })
     };
     before.iter().zip(now).all(|(x, y)| x.format() == y.format() && few(x) == few(y) && x.fill() == y.fill())
+}
+
+/// Whether sizes are 1, and equal to each other, at the same places: what is broadcast then is the same.
+fn same_pattern(before: &[i64], now: &[i64]) -> bool {
+    let pairs: Vec<(i64, i64)> = before.iter().copied().zip(now.iter().copied()).chain([(1, 1)]).collect();
+    before.len() == now.len() && pairs.iter().all(|x| pairs.iter().all(|y| (x.0 == y.0) == (x.1 == y.1)))
 }
 
 /// The sum of absolute values in place of the sum that ends a program.

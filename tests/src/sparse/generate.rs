@@ -14,11 +14,24 @@ use crate::rng::Rng;
 /// Sizes at which something changes.
 const SIZES: [usize; 12] = [0, 1, 1, 2, 2, 3, 3, 3, 7, 7, 7, 33];
 
-/// Most elements of one step.
-const MOST: usize = 1500;
+/// Beyond the words of one layer of a row that is collected, and around its words.
+const LARGE: [usize; 5] = [2, 3, 40, 1025, 1500];
 
-/// Most terms of all sums of one step.
-const MOST_TERMS: usize = 12_000;
+/// Most elements of one step, and most terms of all its sums; of large programs.
+const MOST: [usize; 2] = [1500, 6000];
+
+/// As there, for terms of all sums of one step.
+const MOST_TERMS: [usize; 2] = [12_000, 30_000];
+
+/// How often of a hundred: operators of two arguments, of one, casts, choices, reductions, products of matrices, products by
+/// subscripts, moves; the rest joins. A bit of everything; trees of operators; sums; moves.
+const STYLES: [[usize; 8]; 5] = [
+    [30, 12, 4, 4, 14, 8, 8, 16],
+    [30, 12, 4, 4, 14, 8, 8, 16],
+    [70, 8, 2, 8, 6, 2, 2, 2],
+    [20, 5, 2, 2, 25, 20, 20, 6],
+    [20, 6, 2, 4, 8, 2, 8, 40],
+];
 
 const DTYPES: [DType; 14] = [
     DType::F64,
@@ -60,6 +73,8 @@ const INEXACT: Known = Known { most: f64::INFINITY, fine: 0, is_exact: false };
 
 struct Maker {
     rng: Rng,
+    style: [usize; 8],
+    is_large: bool,
     sizes: Vec<usize>,
     arguments: Vec<Argument>,
     tensors: Vec<Tensor>,
@@ -74,10 +89,14 @@ struct Maker {
 /// The case of a seed.
 pub fn generate(seed: u64) -> Case {
     let mut rng = Rng::new(seed);
-    let sizes = (0..1 + rng.below(3)).map(|_| rng.pick(&SIZES)).collect();
+    let (style, is_large) = (rng.pick(&STYLES), rng.chance(6));
+    let size = |rng: &mut Rng| if is_large { rng.pick(&LARGE) } else { rng.pick(&SIZES) };
+    let sizes = (0..1 + rng.below(3)).map(|_| size(&mut rng)).collect();
     let data = rng.bits();
     let mut maker = Maker {
         rng,
+        style,
+        is_large,
         sizes,
         arguments: Vec::new(),
         tensors: Vec::new(),
@@ -91,7 +110,8 @@ pub fn generate(seed: u64) -> Case {
     for _ in 0..maker.rng.pick(&few) {
         maker.argument(data);
     }
-    let wanted = maker.built.len() + 1 + maker.rng.below(7);
+    let longer = if style[0] > 50 { 5 } else { 0 };
+    let wanted = maker.built.len() + 1 + longer + maker.rng.below(7);
     for _ in 0..wanted * 10 {
         if maker.built.len() >= wanted || maker.last.is_some() {
             break;
@@ -117,10 +137,16 @@ impl Maker {
             _ => rng.pick(&DTYPES),
         };
         let rank = rng.pick(&[0, 1, 1, 1, 2, 2, 2, 2, 2, 2, 3, 3, 4]);
+        let of_first = self.arguments.first().map(|first| first.shape.clone());
+        let alike = of_first.filter(|_| self.style[0] > 50 && rng.chance(75));
+        let rank = alike.as_ref().map_or(rank, Vec::len);
         let mut shape: Vec<usize> = (0..rank)
             .map(|_| if rng.chance(8) { 1 } else { self.sizes[rng.below(self.sizes.len())] })
             .collect();
-        while shape.iter().product::<usize>() > MOST {
+        if let Some(alike) = alike {
+            shape = alike;
+        }
+        while shape.iter().product::<usize>() > MOST[usize::from(self.is_large)] {
             let at = shape.iter().position(|&size| Some(&size) == shape.iter().max()).unwrap_or(0);
             shape[at] = 2;
         }
@@ -180,7 +206,8 @@ impl Maker {
             made.shape().iter().map(|dim| dim.hint().and_then(|n| usize::try_from(n).ok())).collect();
         let Some(shape) = shape else { return false };
         let count: usize = shape.iter().product();
-        if count > MOST || count * terms.max(1) > MOST_TERMS || shape.len() > 5 {
+        let (most, most_terms) = (MOST[usize::from(self.is_large)], MOST_TERMS[usize::from(self.is_large)]);
+        if count > most || count * terms.max(1) > most_terms || shape.len() > 5 {
             return false;
         }
         let dtype = made.dtype();
@@ -217,16 +244,22 @@ impl Maker {
     }
 
     fn propose(&mut self) {
-        match self.rng.below(100) {
-            0..30 => self.binary(),
-            30..42 => self.unary(),
-            42..46 => self.cast(),
-            46..50 => self.choice(),
-            50..64 => self.reduce(),
-            64..72 => self.matmul(),
-            72..80 => self.einsum(),
-            80..96 => self.movement(),
-            _ => self.joined(),
+        let mut left = self.rng.below(100);
+        let kind = self.style.iter().position(|&often| {
+            let is_it = left < often;
+            left = left.saturating_sub(often);
+            is_it
+        });
+        match kind {
+            Some(0) => self.binary(),
+            Some(1) => self.unary(),
+            Some(2) => self.cast(),
+            Some(3) => self.choice(),
+            Some(4) => self.reduce(),
+            Some(5) => self.matmul(),
+            Some(6) => self.einsum(),
+            Some(7) => self.movement(),
+            Some(_) | None => self.joined(),
         }
     }
 

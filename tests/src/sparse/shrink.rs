@@ -29,7 +29,7 @@ pub fn report(seed: u64, case: &Case, engines: &[Named]) -> String {
             None => break,
         }
     }
-    let problem = problem(&best).unwrap_or_else(|| "nothing when run again".to_string());
+    let problem = problem(&best).unwrap_or_else(|| format!("nothing when run again; at first {first}"));
     format!("seed {seed}: {problem}\n{best}")
 }
 
