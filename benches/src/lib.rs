@@ -6,6 +6,8 @@
 
 #![forbid(unsafe_code)]
 
+pub mod data;
+pub mod hand;
 pub mod sparse;
 
 use std::collections::BTreeMap;
