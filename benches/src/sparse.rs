@@ -217,7 +217,7 @@ fn levels_pulled(data: &Data) -> Result<Tensor, Failure> {
         step += 1;
         let neighbours = a.matmul(&defer(&reached)).greater(0);
         let new = neighbours.logical_and(defer(&level).less(0));
-        let levels = where_(&new, step, &defer(&level));
+        let levels = where_(&new, step, defer(&level));
         let any;
         (level, reached, any) = data.compute((levels, new.cast(DType::F32), new.any(())))?;
         if any.get(&[])? == Scalar::Bool(false) {
@@ -236,7 +236,7 @@ fn levels_pushed(data: &Data) -> Result<Tensor, Failure> {
         step += 1;
         let neighbours = defer(&reached).matmul(&a).greater(0);
         let new = neighbours.logical_and(defer(&level).less(0));
-        let levels = where_(&new, step, &defer(&level));
+        let levels = where_(&new, step, defer(&level));
         (level, reached) = data.compute((levels, new.cast(DType::F32)))?;
         reached = reached.with_format(&Format::coo(1))?;
     }
