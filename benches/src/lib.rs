@@ -1,9 +1,14 @@
 //! The programs of the benchmark suite.
 //!
-//! A case is a program over inputs with declared sizes, compiled once; `serve` times it in turn with other
-//! libraries on the same data, `seed` reports the matrix chain at several sizes, fused and unfused.
+//! A dense case is a program over inputs with declared sizes, compiled once; those over sparse tensors are in [`sparse`].
+//! `serve` times a case in turn with other libraries on the same data, `seed` reports the matrix chain at several sizes,
+//! fused and unfused.
 
 #![forbid(unsafe_code)]
+
+pub mod data;
+pub mod hand;
+pub mod sparse;
 
 use std::collections::BTreeMap;
 use std::error::Error;

@@ -14,6 +14,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   docs                   write crates/tensorjit/ARRAY_API.md anew
   bench seed [OPTIONS]   the matrix chain, fused and unfused, as JSON
   bench serve CASE SIZE FOLDER   times one case in turn with other libraries
+  bench sparse [OPTIONS] sparse programs in turn with kernels by hand: --quick --json --threads N --cases s1,s4
   bench                  the criterion benchmarks
   soak [CASES]           property tests with many more cases (default 20000), chains of a million operations";
 
@@ -68,7 +69,7 @@ fn docs() -> Result<(), String> {
 
 fn bench(words: &[&str]) -> Result<(), String> {
     match words.split_first() {
-        Some((&name @ ("seed" | "serve"), rest)) => {
+        Some((&name @ ("seed" | "serve" | "sparse"), rest)) => {
             let mut arguments =
                 vec!["run", "--quiet", "--release", "--package", "tj-benches", "--bin", name, "--"];
             arguments.extend_from_slice(rest);

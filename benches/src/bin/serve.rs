@@ -1,16 +1,20 @@
 //! Times one case in turn with other libraries.
 //!
-//! Started as `serve CASE SIZE FOLDER`: reads the case's inputs from `FOLDER/NAME.npy`, computes once, prints
-//! `ready FIRST_MS RESULT_FILE`, then for each line `time` the milliseconds of one call, until `stop`.
+//! Started as `serve CASE SIZE FOLDER`: reads the case's inputs from `FOLDER/NAME.npy` (sparse ones from SciPy's
+//! `FOLDER/NAME.npz`), computes once, prints `ready FIRST_MS RESULT_FILE`, then for each line `time` the milliseconds of one
+//! call, until `stop`. `TENSORJIT_BACKEND=c` compiles with the C compiler; `BENCH_THREADS=1` stays on one thread.
+//! `TENSORJIT_EXPLAIN=STAGE` prints that stage of a sparse case's program instead.
 //!
 //! The small one (`d12`) and the sweep over batch sizes (`d14`) are computed as lazy arrays, so that building the
-//! expression and finding its code count; the sweep forgets all code before, so that compiling does, too.
+//! expression and finding its code count; the sweep forgets all code before, so that compiling does, too. So are all sparse
+//! ones.
 
 use std::io::{BufRead, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use tensorjit::{Backend, CompileOptions, CompiledGraph, Tensor, clear_cache, compute, defer, io};
+use tensorjit::{Backend, CompileOptions, CompiledGraph, Tensor, clear_cache, compute, defer, explain, io};
+use tj_benches::sparse::{Data, Program, program};
 use tj_benches::{Failure, case};
 
 /// A sample repeats the call until this much time has passed.
@@ -21,13 +25,17 @@ fn main() -> Result<(), Failure> {
     let [name, _size, folder] = arguments.as_slice() else {
         return Err("usage: serve CASE SIZE FOLDER".into());
     };
-    let case = case(name)?;
     let folder = Path::new(folder);
     let backend = match std::env::var("TENSORJIT_BACKEND").as_deref() {
         Ok("c") => Backend::C,
         _ => Backend::Auto,
     };
-    let options = CompileOptions { backend, ..Default::default() };
+    let threads = std::env::var("BENCH_THREADS").map_or(Ok(0), |threads| threads.parse())?;
+    let options = CompileOptions { backend, threads, ..Default::default() };
+    if name.starts_with('s') {
+        return sparse(name, folder, options);
+    }
+    let case = case(name)?;
     if name.starts_with("d14") {
         return sweep(folder);
     }
@@ -49,6 +57,20 @@ fn main() -> Result<(), Failure> {
     let result = graph.call(&inputs)?.swap_remove(0);
     let first = start.elapsed();
     serve(folder, first, result, || graph.call(&inputs).map(drop).map_err(Failure::from))
+}
+
+/// A case over sparse tensors.
+fn sparse(name: &str, folder: &Path, options: CompileOptions) -> Result<(), Failure> {
+    let program = program(name)?;
+    let data = Data::read(folder, options)?;
+    if let (Ok(stage), Program::Lazy(build)) = (std::env::var("TENSORJIT_EXPLAIN"), program) {
+        let text = explain(build(&data)?)?.stage(&stage).unwrap_or_default();
+        writeln!(std::io::stdout(), "{text}")?;
+        return Ok(());
+    }
+    let start = Instant::now();
+    let result = program.run(&data)?;
+    serve(folder, start.elapsed(), result, || program.run(&data).map(drop))
 }
 
 /// One program over many batch sizes, compilation included.
@@ -79,8 +101,9 @@ fn serve(
     result: Tensor,
     mut call: impl FnMut() -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let file = folder.join("result.npy");
-    io::write(&file, &result)?;
+    let is_sparse = result.stored().is_some() && result.rank() == 2;
+    let file = folder.join(if is_sparse { "result.npz" } else { "result.npy" });
+    io::write_any(&file, &if is_sparse { result.clone() } else { result.to_dense()? })?;
     drop(result);
 
     let mut out = std::io::stdout().lock();
