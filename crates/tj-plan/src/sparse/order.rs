@@ -264,11 +264,13 @@ impl Question<'_> {
     /// What reading dense arguments costs beside, where the loop of `index` is the innermost one around `body`.
     fn strides(&self, body: ExprId, index: u32) -> f64 {
         let uses = |dim: &Dim| dim.symbols().any(|symbol| symbol.as_index() == Some(index));
-        let across = self.arena.reachable(&[body]).into_iter().filter(|&node| match self.arena.node(node) {
-            Expr::Read { source, at } if (self.stored)(*source).is_none() => {
-                at.split_last().is_some_and(|(last, others)| others.iter().any(uses) && !uses(last))
+        let across = self.arena.reachable(&[body]).into_iter().filter(|&node| {
+            if let Expr::Read { source, at } = self.arena.node(node)
+                && (self.stored)(*source).is_none()
+            {
+                return at.split_last().is_some_and(|(last, others)| others.iter().any(uses) && !uses(last));
             }
-            _ => false,
+            false
         });
         STRIDE * across.count() as f64
     }

@@ -57,6 +57,20 @@ struct Found {
     spaces: FxHashMap<ExprId, Space>,
 }
 
+impl Found {
+    /// The queries that it reads.
+    fn queries(&self) -> Vec<QueryId> {
+        let of = |node| {
+            if let Expr::Read { source: Source::Def(q), .. } = self.arena.node(node) {
+                Some(QueryId(*q))
+            } else {
+                None
+            }
+        };
+        self.arena.reachable(&[self.body]).into_iter().filter_map(of).collect()
+    }
+}
+
 struct Cutter<'p> {
     plan: &'p Plan,
     inputs: &'p [Option<StoredInput>],
@@ -145,15 +159,18 @@ impl Cutter<'_> {
     fn nests(&mut self) -> Vec<Option<Option<Found>>> {
         let plan = self.plan;
         let mut needed = plan.produced();
+        let produced = plan.produced();
+        // An elementwise query that is written into several others has what it reads computed as often.
         let mut readers = vec![0_usize; plan.queries.len()];
-        for id in plan.query_ids() {
+        for id in plan.query_ids().rev() {
+            let hands_on = plan.root_reduce(id).is_none() && !produced[id.index()];
+            let times = if hands_on { readers[id.index()].max(1) } else { 1 };
             for (_, source) in plan.reads(id) {
                 if let Source::Def(q) = source {
-                    readers[q as usize] += 1;
+                    readers[q as usize] = readers[q as usize].saturating_add(times);
                 }
             }
         }
-        let produced = plan.produced();
         let mut nests: Vec<Option<Option<Found>>> = plan.query_ids().map(|_| None).collect();
         for id in plan.query_ids().rev() {
             if !needed[id.index()] {
@@ -192,12 +209,8 @@ impl Cutter<'_> {
         // Each round looks at what is read now; a query that was refused stays so.
         let mut refused: Vec<QueryId> = Vec::new();
         while let Some(current) = &found {
-            let reads = current.arena.reachable(&[current.body]).into_iter();
-            let next = reads.filter_map(|node| match current.arena.node(node) {
-                Expr::Read { source: Source::Def(q), .. } => Some(QueryId(*q)),
-                _ => None,
-            });
-            let mut next: Vec<QueryId> = next.filter(|q| !refused.contains(q)).collect();
+            let mut next = current.queries();
+            next.retain(|q| !refused.contains(q));
             next.sort();
             let Some(&candidate) = next.last() else { break };
             let wider = |q: QueryId| q == candidate || inline.contains(&q);
@@ -255,10 +268,11 @@ impl Cutter<'_> {
             plan.arena
                 .reachable(&[plan.query(candidate).body])
                 .iter()
-                .map(|&node| match plan.arena.node(node) {
-                    Expr::Map { op, .. } => op.info().cost,
-                    _ => 0,
-                })
+                .map(
+                    |&node| {
+                        if let Expr::Map { op, .. } = plan.arena.node(node) { op.info().cost } else { 0 }
+                    },
+                )
                 .sum::<u32>(),
         );
         cost == 0.0 || with.order.cost <= 2.0 * elements
@@ -276,16 +290,7 @@ impl Cutter<'_> {
                 None => {}
                 Some(None) => waiting.push(id),
                 Some(Some(found)) => {
-                    let reads: Vec<QueryId> = found
-                        .arena
-                        .reachable(&[found.body])
-                        .iter()
-                        .filter_map(|&node| match found.arena.node(node) {
-                            Expr::Read { source: Source::Def(q), .. } => Some(QueryId(*q)),
-                            _ => None,
-                        })
-                        .collect();
-                    if reads.iter().any(|read| waiting.contains(read)) {
+                    if found.queries().iter().any(|read| waiting.contains(read)) {
                         self.flush(&mut waiting, &read_later, &mut steps);
                     }
                     steps.push(self.nest_step(id, found));
@@ -445,7 +450,7 @@ impl Cutter<'_> {
             Some(fill) if order.is_sparse() && rank > 0 && self.may_be_stored(id, fill) => {
                 same_entries(&plan, &arguments, &order, inner, &extents[..rank])
             }
-            _ => ResultKind::Dense,
+            Some(_) | None => ResultKind::Dense,
         };
         let nest = Nest {
             plan,

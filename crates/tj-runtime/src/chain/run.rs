@@ -280,14 +280,14 @@ fn array(tensor: &Tensor, array: Array) -> Result<Tensor, Error> {
     let Some(stored) = tensor.stored() else { return Ok(tensor.clone()) };
     let level = |l: usize| stored.levels().get(l).ok_or_else(missing);
     Ok(match array {
-        Array::Positions(l) => match level(l)? {
-            Level::Compressed { positions, .. } => positions.to_tensor(),
-            _ => return Err(missing()),
-        },
-        Array::Coordinates(l) => match level(l)? {
-            Level::Compressed { coordinates, .. } => coordinates.to_tensor(),
-            _ => return Err(missing()),
-        },
+        Array::Positions(l) => {
+            let Level::Compressed { positions, .. } = level(l)? else { return Err(missing()) };
+            positions.to_tensor()
+        }
+        Array::Coordinates(l) => {
+            let Level::Compressed { coordinates, .. } = level(l)? else { return Err(missing()) };
+            coordinates.to_tensor()
+        }
         Array::Values => match stored.leaf() {
             Leaf::Values(values) => values.clone(),
             Leaf::Iso(_) | Leaf::Pattern => return Err(missing()),

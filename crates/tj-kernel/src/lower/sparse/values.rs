@@ -131,10 +131,7 @@ impl Walk<'_> {
             (_, Some(fill)) => (!is_neutral(op, fill)).then_some(fill),
         };
         // Without a law for what is left out, nothing is.
-        let tree = match op {
-            ReduceOp::By(_) => Tree::All,
-            _ => self.tree(inner),
-        };
+        let tree = if let ReduceOp::By(_) = op { Tree::All } else { self.tree(inner) };
         let value = match self.in_lanes(op, dtype, &indices, &tree, inner) {
             Some(value) => value,
             None => {
