@@ -206,3 +206,6 @@ pub struct Access {
     /// Where.
     pub at: Indices,
 }
+
+#[cfg(test)]
+mod tests;

@@ -453,6 +453,22 @@ impl Format {
         self.leaf == LeafKind::Values && self.levels.iter().all(plain)
     }
 
+    /// Whether a tensor of another format has this one: they are the same, but for widths that this one leaves open.
+    pub(crate) fn admits(&self, other: &Format) -> bool {
+        let open = |asked: Option<Width>, found: Option<Width>| asked.is_none() || asked == found;
+        let admits = |(asked, found): (&LevelFormat, &LevelFormat)| {
+            let (mut asked, mut found) = (*asked, *found);
+            let widths =
+                asked.kind.widths_mut().map(std::mem::take).zip(found.kind.widths_mut().map(std::mem::take));
+            let fit = widths.is_none_or(|(asked, found)| {
+                open(asked.index, found.index) && open(asked.position, found.position)
+            });
+            fit && asked == found
+        };
+        (self.rank, self.leaf, self.levels.len()) == (other.rank, other.leaf, other.levels.len())
+            && self.levels.iter().zip(&other.levels).all(admits)
+    }
+
     pub(crate) fn levels_mut(&mut self) -> &mut [LevelFormat] {
         &mut self.levels
     }

@@ -11,21 +11,32 @@
 //!
 //! Storing an element that equals the fill is allowed; [`Tensor::nnz`] does not count it, and conversions drop it.
 //!
-//! In reading order: `index` (arrays of indices), `check`, `expand` (all entries as columns of coordinates), `assemble`
-//! (entries to levels), `remap` (views and moves), `convert` (what users call), `print`.
+//! In reading order: `index` (arrays of indices), `check`; `keys` (entries as numbers), `source` (where keys come from),
+//! `radix` (their order), `lists` (keys to levels), `spread` (keys to strided arrays), `packed` (the way through keys);
+//! `expand`, `sort` and `assemble`, the way through columns for what keys cannot hold and for levels that are no lists;
+//! `remap` (views and moves), `convert` (what users call), `remember` (conversions made before), `print`.
 
 mod assemble;
 mod check;
 mod convert;
 mod expand;
 mod index;
+mod keys;
+mod lists;
+mod packed;
 pub(crate) mod print;
+mod radix;
 mod remap;
+mod remember;
 mod sort;
+mod source;
+mod spread;
 mod values;
 
-use std::sync::{Arc, OnceLock};
+use std::ops::Range;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use rayon::prelude::*;
 use smallvec::{SmallVec, smallvec};
 
 use crate::format::{Coordinate, Edge, Format, LevelKind};
@@ -34,6 +45,7 @@ use crate::{Buffer, DType, Scalar, Tensor, TensorError};
 pub use convert::Duplicates;
 pub(crate) use convert::stored_eq;
 pub use index::Indices;
+use remember::Remembered;
 
 /// The data of one level; [`LevelKind`] says what the arrays mean.
 #[derive(Clone, Debug)]
@@ -129,6 +141,7 @@ pub struct Stored {
     dtype: DType,
     fill: Scalar,
     nnz: OnceLock<usize>,
+    remembered: Remembered,
 }
 
 /// Some neighbouring coordinates of a fiber.
@@ -327,6 +340,45 @@ fn checked_positions(count: u128) -> Result<usize, TensorError> {
     }
 }
 
+/// From this many entries on, work is shared among threads: that is some tens of microseconds.
+const PARALLEL: usize = 1 << 15;
+
+/// The number of parts in which to do some work.
+fn n_parts(work: usize) -> usize {
+    if work < PARALLEL { 1 } else { rayon::current_num_threads() }
+}
+
+/// The length of the parts in which to do something for each of `n` entries.
+fn part_len(n: usize) -> usize {
+    n.div_ceil(n_parts(n)).max(1)
+}
+
+/// Calls `f` for each part, on threads of the pool if there are several.
+fn for_parts<T: Send>(parts: Vec<T>, f: impl Fn(T) + Sync) {
+    if parts.len() <= 1 {
+        return parts.into_iter().for_each(f);
+    }
+    // Each part is taken once. The indirection keeps the pool's code from being built for every type of part.
+    let parts: Vec<Mutex<Option<T>>> = parts.into_iter().map(|part| Mutex::new(Some(part))).collect();
+    in_pool(parts.len(), &|i| {
+        let part = parts[i].lock().unwrap_or_else(PoisonError::into_inner).take();
+        part.into_iter().for_each(&f);
+    });
+}
+
+/// Calls `f` for the ranges of a part each that together are `0..n`; returns what it gives, in order.
+fn map_parts<R: Send>(n: usize, f: impl Fn(Range<usize>) -> R + Sync) -> Vec<R> {
+    let part = part_len(n);
+    let ranges = (0..n).step_by(part).map(|start| start..(start + part).min(n));
+    let mut results: Vec<(Range<usize>, Option<R>)> = ranges.map(|range| (range, None)).collect();
+    for_parts(results.iter_mut().collect(), |(range, result)| *result = Some(f(range.clone())));
+    results.into_iter().filter_map(|(_, result)| result).collect()
+}
+
+fn in_pool(n: usize, f: &(dyn Fn(usize) + Sync)) {
+    (0..n).into_par_iter().for_each(f);
+}
+
 /// An empty vector with room, or an error.
 fn room<T>(n: usize) -> Result<Vec<T>, TensorError> {
     let mut values = Vec::new();
@@ -334,3 +386,6 @@ fn room<T>(n: usize) -> Result<Vec<T>, TensorError> {
     values.try_reserve_exact(n).map_err(|_| TensorError::OutOfMemory { bytes })?;
     Ok(values)
 }
+
+#[cfg(test)]
+mod tests;

@@ -342,8 +342,13 @@ impl Tensor {
 
     /// The elements of a tensor that was just made.
     pub(crate) fn new_values<T: Element>(&mut self) -> &mut [T::Stored] {
+        bytemuck::cast_slice_mut(self.new_bytes())
+    }
+
+    /// Their bytes.
+    pub(crate) fn new_bytes(&mut self) -> &mut [u8] {
         match &mut self.storage {
-            Storage::Strided(strided) => Arc::get_mut(&mut strided.values).map(Buffer::stored_mut::<T>),
+            Storage::Strided(strided) => Arc::get_mut(&mut strided.values).map(Buffer::as_bytes_mut),
             Storage::Levels(_) => None,
         }
         .expect("a new tensor has one owner and is strided")

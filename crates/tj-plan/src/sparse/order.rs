@@ -21,11 +21,14 @@ pub const LIST: f64 = 16.0;
 /// What finding a coordinate in a list costs, in steps.
 const SEARCH: f64 = 6.0;
 
-/// What an entry costs that is put into another order once, in steps.
-const CONVERT: f64 = 4.0;
+/// What an entry costs that is put into another order, in steps: tensors remember that for next time.
+const CONVERT: f64 = 1.0;
 
 /// What an entry costs that is added to a row which is collected and sorted, in steps.
 const COLLECT: f64 = 3.0;
+
+/// What reading a dense argument across its rows costs, in steps.
+const STRIDE: f64 = 3.0;
 
 /// Results of at least this part of all elements are dense.
 const DENSE: f64 = 1.0 / 8.0;
@@ -248,9 +251,26 @@ impl Question<'_> {
         if is_sparse && !in_order {
             state.cost += CONVERT * visited;
         }
+        if combined.is_some()
+            && let Some(&last) = loops.last()
+        {
+            state.cost += state.visits * self.strides(inner, last);
+        }
         let mut cost = state.cost;
         cost += self.nested(&guesses, &state, inner);
         Order { loops: loops.to_vec(), inner, combined, levels, cost, visited, elements }
+    }
+
+    /// What reading dense arguments costs beside, where the loop of `index` is the innermost one around `body`.
+    fn strides(&self, body: ExprId, index: u32) -> f64 {
+        let uses = |dim: &Dim| dim.symbols().any(|symbol| symbol.as_index() == Some(index));
+        let across = self.arena.reachable(&[body]).into_iter().filter(|&node| match self.arena.node(node) {
+            Expr::Read { source, at } if (self.stored)(*source).is_none() => {
+                at.split_last().is_some_and(|(last, others)| others.iter().any(uses) && !uses(last))
+            }
+            _ => false,
+        });
+        STRIDE * across.count() as f64
     }
 
     /// Goes into a loop.
@@ -308,8 +328,11 @@ impl Question<'_> {
                 continue;
             };
             let mut inside = State { cost: 0.0, ..state.clone() };
-            for index in indices {
+            for &index in &indices {
                 self.run(guesses, &mut inside, index, &self.spaces[&inner].tree);
+            }
+            if let Some(&last) = indices.last() {
+                inside.cost += inside.visits * self.strides(inner, last);
             }
             cost += inside.cost + self.nested(guesses, &inside, inner);
         }

@@ -86,7 +86,12 @@ impl Cutter<'_> {
     fn foresee(&mut self) {
         for id in self.plan.query_ids() {
             let reads = self.plan.reads(id);
-            let touched = reads.iter().any(|(_, source)| self.stored(*source).is_some());
+            let is_elementwise = |q: u32| self.plan.root_reduce(QueryId(q)).is_none();
+            let touched = reads.iter().any(|(_, source)| match *source {
+                // What is written into its readers hands on what it reads.
+                Source::Def(q) if is_elementwise(q) && self.touched[q as usize] => true,
+                source => self.stored(source).is_some(),
+            });
             self.touched.push(touched);
             if !touched || self.plan.root_call(id).is_some() {
                 continue;

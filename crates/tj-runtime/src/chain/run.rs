@@ -136,7 +136,7 @@ impl Runner<'_> {
                     let filled = tensor.clone().with_fill(Some(operand.fill))?;
                     match filled.stored() {
                         Some(stored) if *stored.format() == operand.format => filled,
-                        Some(_) | None => filled.with_format(&operand.format)?,
+                        Some(_) | None => filled.in_format(&operand.format)?,
                     }
                 }
             });

@@ -1,13 +1,14 @@
 //! Entries to levels.
 //!
-//! Entries come as one column of coordinates a dimension and a vector of values, in any order. They are sorted by the
-//! coordinates of the levels, those of equal coordinates are merged, and then each level is built for all entries at once,
-//! outermost first: what it needs to know of the levels above is the position that each entry has there.
-//! O(n log n) for n entries that are not sorted yet, plus what dense levels span.
+//! Entries come as one column of coordinates a dimension and a vector of values, in any order. [`assemble`] sorts and merges
+//! them through keys (`packed`); if keys cannot hold them, [`by_columns`] does it by comparing columns. Levels that are not
+//! lists are built here, for all entries at once, outermost first: what a level needs to know of those above is the
+//! position that each entry has there. O(n) for n entries with keys, O(n log n) for others, plus what dense levels span.
 
 use super::expand::{gather, stored_values, take};
 use super::{
-    Duplicates, Indices, Leaf, Level, Stored, checked_positions, interval, level_coordinate, room, sort,
+    Duplicates, Indices, Leaf, Level, Stored, checked_positions, interval, level_coordinate, packed, room,
+    sort,
 };
 use crate::element::private::Raw;
 use crate::format::{Edge, Format, LeafKind, LevelKind, Repeats, Widths};
@@ -19,7 +20,7 @@ use crate::{Buffer, Element, Scalar, Tensor, TensorError, with_dtype};
 pub(super) struct Loose<'a> {
     pub shape: &'a [usize],
     /// One column a dimension, within the shape.
-    pub dims: Vec<Vec<usize>>,
+    pub dims: Vec<Indices>,
     /// A vector with a value for each entry.
     pub values: Tensor,
     pub fill: Scalar,
@@ -28,11 +29,20 @@ pub(super) struct Loose<'a> {
 
 /// Builds the levels of a format.
 pub(super) fn assemble(loose: Loose<'_>, format: &Format) -> Result<Stored, TensorError> {
-    let Loose { shape, dims, values, fill, duplicates } = loose;
-    for &extent in shape {
-        check_extent(extent, shape, fill.dtype())?;
+    for &extent in loose.shape {
+        check_extent(extent, loose.shape, loose.fill.dtype())?;
     }
+    match packed::of_columns(loose, format)? {
+        Ok(stored) => Ok(stored),
+        Err(loose) => by_columns(loose, format),
+    }
+}
+
+/// As [`assemble`], for coordinates of any size, by sorting columns.
+pub(super) fn by_columns(loose: Loose<'_>, format: &Format) -> Result<Stored, TensorError> {
+    let Loose { shape, dims, values, fill, duplicates } = loose;
     let n = values.shape()[0];
+    let dims: Vec<Vec<usize>> = dims.iter().map(Indices::to_vec).collect();
     let mut columns = level_columns(format, shape, &dims, n)?;
     drop(dims);
     let extents: Vec<usize> = format.levels().iter().map(|level| level.coordinate.extent(shape)).collect();
@@ -43,17 +53,45 @@ pub(super) fn assemble(loose: Loose<'_>, format: &Format) -> Result<Stored, Tens
         }
         values = take(&values, &order)?;
     }
-    let mut sorted = Sorted { columns, values, fill, n_parents: 1, parents: vec![0; n], reached: 1 };
+    let mut sorted = Sorted::new(columns, values, fill);
     sorted.merge(duplicates, format, shape)?;
-    let mut levels = vec![];
-    let mut counts = vec![];
-    for (l, level) in format.levels().iter().enumerate() {
-        let is_last = l + 1 == format.levels().len();
-        levels.push(sorted.build(l, &level.kind, extents[l], is_last)?);
-        counts.push(sorted.n_parents);
+    sorted.build_all(format, shape)
+}
+
+/// Builds the levels of a format for different entries in their order, with a column for each level.
+pub(super) fn build(
+    columns: Vec<Vec<usize>>,
+    values: Tensor,
+    fill: Scalar,
+    format: &Format,
+    shape: &[usize],
+) -> Result<Stored, TensorError> {
+    Sorted::new(columns, values, fill).build_all(format, shape)
+}
+
+/// The dimensions' coordinates of an entry from those of its levels.
+pub(super) fn coordinates_of(
+    format: &Format,
+    shape: &[usize],
+    coordinate: impl Fn(usize) -> usize,
+) -> Vec<usize> {
+    use crate::Coordinate::{Difference, Dim, Quotient, Remainder};
+    let mut indices = vec![0; shape.len()];
+    for pass in [0, 1] {
+        for (l, level) in format.levels().iter().enumerate() {
+            let c = coordinate(l);
+            match level.coordinate {
+                Dim(dim) if pass == 0 => indices[dim] = c,
+                Quotient { dim, by } if pass == 0 => indices[dim] += c * by,
+                Remainder { dim, .. } if pass == 0 => indices[dim] += c,
+                Difference { dim, minus } if pass == 1 => {
+                    indices[dim] = (c + indices[minus]).saturating_sub(shape[minus] - 1);
+                }
+                Dim(_) | Quotient { .. } | Remainder { .. } | Difference { .. } => {}
+            }
+        }
     }
-    let leaf = sorted.leaf(format.leaf())?;
-    Ok(Stored::unchecked(format.clone(), shape, levels, leaf, fill)?.with_counts(counts))
+    indices
 }
 
 fn level_columns(
@@ -87,6 +125,22 @@ struct Sorted {
 }
 
 impl Sorted {
+    fn new(columns: Vec<Vec<usize>>, values: Tensor, fill: Scalar) -> Sorted {
+        let parents = vec![0; values.shape()[0]];
+        Sorted { columns, values, fill, n_parents: 1, parents, reached: 1 }
+    }
+
+    fn build_all(mut self, format: &Format, shape: &[usize]) -> Result<Stored, TensorError> {
+        let (mut levels, mut counts) = (vec![], vec![]);
+        for (l, level) in format.levels().iter().enumerate() {
+            let is_last = l + 1 == format.levels().len();
+            levels.push(self.build(l, &level.kind, level.coordinate.extent(shape), is_last)?);
+            counts.push(self.n_parents);
+        }
+        let leaf = self.leaf(format.leaf())?;
+        Ok(Stored::unchecked(format.clone(), shape, levels, leaf, self.fill)?.with_counts(counts))
+    }
+
     fn n(&self) -> usize {
         self.parents.len()
     }
@@ -97,7 +151,7 @@ impl Sorted {
         let repeats = |at: usize| super::expand::compare(&self.columns, at - 1, at).is_eq();
         let Some(first) = (1..n).find(|&at| repeats(at)) else { return Ok(()) };
         if let Duplicates::Refuse = duplicates {
-            let coordinates = self.indices(first, format, shape);
+            let coordinates = coordinates_of(format, shape, |l| self.columns[l][first]);
             return Err(TensorError::Duplicate { at: first, coordinates });
         }
         let mut kept: Vec<usize> = room(n)?;
@@ -122,27 +176,6 @@ impl Sorted {
         }
         self.parents.truncate(kept.len());
         Ok(())
-    }
-
-    /// The dimensions' coordinates of an entry, for an error.
-    fn indices(&self, at: usize, format: &Format, shape: &[usize]) -> Vec<usize> {
-        use crate::Coordinate::{Difference, Dim, Quotient, Remainder};
-        let mut indices = vec![0; shape.len()];
-        for pass in [0, 1] {
-            for (level, column) in format.levels().iter().zip(&self.columns) {
-                let c = column[at];
-                match level.coordinate {
-                    Dim(dim) if pass == 0 => indices[dim] = c,
-                    Quotient { dim, by } if pass == 0 => indices[dim] += c * by,
-                    Remainder { dim, .. } if pass == 0 => indices[dim] += c,
-                    Difference { dim, minus } if pass == 1 => {
-                        indices[dim] = (c + indices[minus]).saturating_sub(shape[minus] - 1);
-                    }
-                    Dim(_) | Quotient { .. } | Remainder { .. } | Difference { .. } => {}
-                }
-            }
-        }
-        indices
     }
 
     /// Builds one level and moves every entry to its position below.

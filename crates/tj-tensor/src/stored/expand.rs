@@ -7,10 +7,9 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
-use super::{Leaf, Segment, Stored, room};
-use crate::element::private::Raw;
+use super::{Leaf, Segment, Stored, for_parts, part_len, room};
 use crate::format::Coordinate;
-use crate::{Buffer, Element, Scalar, Tensor, TensorError, with_dtype};
+use crate::{Buffer, DType, Element, Scalar, Tensor, TensorError, with_dtype};
 
 /// Entries with the coordinates of their levels.
 pub(super) struct Entries {
@@ -149,6 +148,15 @@ impl Stored {
         Ok(entries)
     }
 
+    /// The values of all positions, as a contiguous vector.
+    pub(super) fn leaf_values(&self) -> Result<Tensor, TensorError> {
+        match &self.leaf {
+            Leaf::Values(values) => values.to_contiguous(),
+            Leaf::Iso(value) => Tensor::full([self.leaf_positions()], *value),
+            Leaf::Pattern => Tensor::full([self.leaf_positions()], true),
+        }
+    }
+
     /// The values of some positions, as a vector.
     pub(super) fn gather_values(&self, positions: &[usize]) -> Result<Tensor, TensorError> {
         match &self.leaf {
@@ -197,15 +205,30 @@ impl Entries {
 /// Which values of a vector are not the fill: bits differ, and not both are NaN.
 pub(super) fn differs(values: &Tensor, fill: Scalar) -> Result<Vec<bool>, TensorError> {
     let values = values.to_contiguous()?;
-    with_dtype!(fill.dtype(), T => {
-        let same = T::from_scalar(fill).expect("the type is the scalar's own");
-        let bits = same.store();
-        let bits = bytemuck::bytes_of(&bits);
-        let differs = |x: &<T as Raw>::Stored| {
-            bytemuck::bytes_of(x) != bits && !crate::read::same_number(T::load(*x).into_scalar(), fill)
-        };
-        Ok(stored_values::<T>(&values).iter().map(differs).collect())
-    })
+    let mut differs = room(values.shape()[0])?;
+    differs.resize(values.shape()[0], false);
+    with_dtype!(fill.dtype(), T => write_differs::<T>(stored_values::<T>(&values), fill, &mut differs));
+    Ok(differs)
+}
+
+fn write_differs<T: Element>(values: &[T::Stored], fill: Scalar, differs: &mut [bool]) {
+    let part = part_len(differs.len());
+    let parts = differs.chunks_mut(part).zip(values.chunks(part)).collect();
+    let bits = T::from_scalar(fill).expect("the type is the scalar's own").store();
+    let bits = bytemuck::bytes_of(&bits);
+    for_parts(parts, |(differs, values): (&mut [bool], &[T::Stored])| {
+        let pairs = differs.iter_mut().zip(values);
+        if is_nan(fill) {
+            let is_fill = |&x: &T::Stored| crate::read::same_number(T::load(x).into_scalar(), fill);
+            pairs.for_each(|(differs, x)| *differs = !is_fill(x));
+        } else {
+            pairs.for_each(|(differs, x)| *differs = bytemuck::bytes_of(x) != bits);
+        }
+    });
+}
+
+fn is_nan(x: Scalar) -> bool {
+    matches!(x.cast(DType::C128), Scalar::C128(x) if x.re.is_nan() || x.im.is_nan())
 }
 
 /// The values of a contiguous vector.

@@ -1,10 +1,11 @@
 //! Arrays of indices: coordinates, positions, offsets, in the narrowest type that was asked for.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::format::Width;
 use crate::tensor::Storage;
-use crate::{Buffer, DType, Tensor, TensorError, with_dtype};
+use crate::{Buffer, DType, Tensor, TensorError};
 
 /// An array of unsigned indices that tensors share.
 #[derive(Clone, Debug)]
@@ -38,7 +39,57 @@ macro_rules! with_width {
     };
 }
 
+pub(super) use with_width;
+
 impl Indices {
+    /// Whole numbers of a width that fill a buffer.
+    pub(super) fn of_buffer(width: Width, len: usize, buffer: Buffer) -> Indices {
+        Indices { width, len, buffer: Arc::new(buffer) }
+    }
+
+    /// Takes a vector as it is.
+    pub(super) fn of_vec(values: Vec<usize>) -> Indices {
+        let values: Vec<u64> = bytemuck::allocation::cast_vec(values);
+        Indices::of_buffer(Width::U64, values.len(), Buffer::from_vec(values))
+    }
+
+    /// The greatest of them, 0 if there are none.
+    pub(super) fn max(&self) -> usize {
+        let bytes = self.as_bytes();
+        with_width!(self.width, T => {
+            let indices = bytemuck::cast_slice::<u8, T>(bytes);
+            let max = |range: Range<usize>| indices[range].iter().fold(0, |max, &x| max.max(x));
+            super::map_parts(self.len, max).into_iter().max().unwrap_or(0) as usize
+        })
+    }
+
+    /// Whether none is below the one before.
+    pub(super) fn is_sorted(&self) -> bool {
+        let bytes = self.as_bytes();
+        with_width!(self.width, T => {
+            let indices = bytemuck::cast_slice::<u8, T>(bytes);
+            let sorted = |range: Range<usize>| {
+                let pairs = indices[range.start..].iter().zip(&indices[range.start + 1..]);
+                pairs.take(range.len()).fold(true, |sorted, (a, b)| sorted & (a <= b))
+            };
+            !super::map_parts(self.len.saturating_sub(1), sorted).contains(&false)
+        })
+    }
+
+    /// The first that is not below a bound.
+    pub(super) fn first_from(&self, bound: usize) -> Option<usize> {
+        if self.max() < bound {
+            return None;
+        }
+        (0..self.len).find(|&at| self.get(at) >= bound)
+    }
+
+    /// The same as integers with a sign, in the same memory; for indices of eight bytes of which none is too great.
+    pub(super) fn into_signed(self) -> Tensor {
+        let axis = crate::shape::Axis { extent: self.len, stride: 1 };
+        Tensor::from_axes(DType::I64, &[axis], 0, self.buffer)
+    }
+
     /// The values in the width asked for, or in the narrowest of u32 and u64.
     ///
     /// # Errors
@@ -69,14 +120,11 @@ impl Indices {
         }
         let values = values.to_contiguous()?;
         let len = values.shape()[0];
-        if dtype.is_signed() {
-            let negative = with_dtype!(dtype, T => {
-                values.to_vec::<T>()?.iter().position(|&x| crate::Element::into_scalar(x).to_i64() < 0)
-            });
-            if let Some(at) = negative {
-                let value = values.get(&[at])?.to_i64();
-                return Err(TensorError::NegativeIndex { array, at, value });
-            }
+        if dtype.is_signed()
+            && let Some(at) = first_negative(&values)
+        {
+            let value = values.get(&[at])?.to_i64();
+            return Err(TensorError::NegativeIndex { array, at, value });
         }
         let width = match dtype.size() {
             1 => Width::U8,
@@ -138,5 +186,25 @@ impl Indices {
         };
         let axis = crate::shape::Axis { extent: self.len, stride: 1 };
         Tensor::from_axes(dtype, &[axis], 0, self.buffer.clone())
+    }
+}
+
+/// The first integer below zero in a contiguous vector of integers with a sign.
+fn first_negative(values: &Tensor) -> Option<usize> {
+    let (bytes, size) = (values.as_bytes().unwrap_or(&[]), values.dtype().size());
+    macro_rules! search {
+        ($T:ty) => {{
+            let values: &[$T] = bytemuck::cast_slice(bytes);
+            // The union of all signs is a vector loop; the search for one of them is for the error alone.
+            let negative = |range: Range<usize>| values[range].iter().fold(0, |all, x| all | x) < 0;
+            let any = super::map_parts(values.len(), negative).contains(&true);
+            if any { values.iter().position(|&x| x < 0) } else { None }
+        }};
+    }
+    match size {
+        1 => search!(i8),
+        2 => search!(i16),
+        4 => search!(i32),
+        _ => search!(i64),
     }
 }

@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use super::assemble::{Loose, assemble};
 use super::check::is_everything;
 use super::expand::Entries;
-use super::{Duplicates, Leaf, Level, Stored, room};
+use super::{Duplicates, Indices, Leaf, Level, Remembered, Stored, room};
 use crate::format::{Coordinate, Edge, Format, LeafKind, LevelFormat, LevelKind};
 use crate::{DType, Scalar, TensorError};
 
@@ -123,6 +123,7 @@ impl Stored {
             dtype: self.dtype,
             fill: self.fill,
             nnz: self.nnz.clone(),
+            remembered: Remembered::default(),
         }
     }
 
@@ -230,7 +231,8 @@ impl Stored {
     fn rebuilt(&self, shape: &[usize], entries: Entries, format: Format) -> Result<Stored, TensorError> {
         let values = self.gather_values(&entries.positions)?;
         let (entries, values) = entries.without_fill(values, self.fill)?;
-        let (dims, fill, duplicates) = (entries.dims, self.fill, Duplicates::Refuse);
+        let (fill, duplicates) = (self.fill, Duplicates::Refuse);
+        let dims = entries.dims.into_iter().map(Indices::of_vec).collect();
         assemble(Loose { shape, dims, values, fill, duplicates }, &format)
     }
 }

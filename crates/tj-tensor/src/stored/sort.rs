@@ -1,4 +1,5 @@
-//! The order of entries by some columns, outermost first.
+//! The order of entries by some columns, outermost first: for coordinates that keys (`keys`) cannot hold, slots of tables,
+//! and as the model that the way through keys is tested against.
 //!
 //! Columns that fit 64 bits together, or 128, are packed into one key an entry; equal keys keep the order of their entries,
 //! because the entry's number is the second part of what is sorted. O(n) if the entries are sorted already, else

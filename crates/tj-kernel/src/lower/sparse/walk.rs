@@ -5,7 +5,7 @@ use tj_plan::sparse::space::Tree;
 use tj_tensor::Scalar;
 
 use super::Walk;
-use crate::ir::{BinOp, CmpOp, LoopKind, Value, Var};
+use crate::ir::{BinOp, CmpOp, LoopKind, UnOp, Value, Var};
 
 /// A list that a loop goes along.
 struct Cursor {
@@ -207,7 +207,21 @@ impl Walk<'_> {
         }
         let is_equal = |id: ExprId| equal.iter().find(|(own, _)| *own == id).map(|&(_, value)| value);
         let is_or = matches!(tree, Tree::Or(trees) if trees.iter().all(|t| matches!(t, Tree::Leaf(_))));
-        let member = if is_or { None } else { Some(self.any_or_all(tree, &|id| is_equal(id))) };
+        // What is behind may have an entry there, too, so that nothing is visited before it has moved.
+        let mut behind = Vec::new();
+        for &(_, value) in &there {
+            behind.push(self.ctx.b.compare(CmpOp::Lt, value, bound));
+        }
+        let b = &mut self.ctx.b;
+        let waits = match is_or {
+            false => behind.iter().copied().reduce(|x, y| b.binary(BinOp::Or, x, y)),
+            true => None,
+        };
+        let member = waits.map(|waits| {
+            let all = self.any_or_all(tree, &|id| is_equal(id));
+            let ready = self.ctx.b.unary(UnOp::Not, waits);
+            self.ctx.b.binary(BinOp::And, all, ready)
+        });
 
         self.ctx.b.open_condition();
         for (cursor, &(id, entry, alive)) in walked.iter().zip(&alive) {
@@ -231,7 +245,6 @@ impl Walk<'_> {
         }
 
         let b = &mut self.ctx.b;
-        let behind: Vec<Value> = there.iter().map(|&(_, value)| b.compare(CmpOp::Lt, value, bound)).collect();
         for (at, cursor) in walked.iter().enumerate() {
             let (_, entry, alive) = alive[at];
             // What is behind moves; so does what is here, once this has been visited.

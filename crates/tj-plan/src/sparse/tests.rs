@@ -1,0 +1,155 @@
+//! Which loops programs over sparse arguments become, in text.
+
+use std::fmt::Write as _;
+
+use expect_test::{Expect, expect};
+use tj_tensor::{DType, Format, Scalar, Width};
+
+use super::steps::{StepProgram, steps};
+use super::{Argument, StoredInput};
+use crate::{canonicalise, parse};
+
+/// The steps of a program, whose arguments are stored as their names say: `csr_a`, `csc_a`, `coo_a`, and anything else is
+/// dense.
+#[track_caller]
+fn check(text: &str, expected: Expect) {
+    let sizes = "size N in 0..=65536 size M in 0..=65536 size K in 0..=65536 ";
+    let plan = canonicalise(&parse(&format!("{sizes}{text}")).unwrap());
+    let stored = |input: &tj_ir::InputDecl| {
+        let name = input.name.as_deref().unwrap_or_default();
+        let (format, _) = name.split_once('_')?;
+        let widths = "(u32, u32)";
+        let format: Format = match format {
+            "csr" => format!("{{d0: dense, d1: compressed{widths}}}"),
+            "csc" => format!("{{d1: dense, d0: compressed{widths}}}"),
+            other => other.to_string(),
+        }
+        .parse()
+        .unwrap();
+        let fill = Scalar::zero(input.dtype);
+        Some(StoredInput { format, fill, is_hypersparse: false, width: Width::U32 })
+    };
+    let inputs: Vec<Option<StoredInput>> = plan.inputs.iter().map(stored).collect();
+    let fills = vec![Some(Scalar::zero(DType::F64)); plan.produces.0.len()];
+    let mut found = String::new();
+    for step in steps(&plan, &inputs, &fills) {
+        match step.program {
+            StepProgram::Dense(plan) => {
+                let words: Vec<&str> = plan.queries.iter().map(|query| &*query.word).collect();
+                let _ = writeln!(found, "dense {}", words.join(", "));
+            }
+            StepProgram::Nest(nest) => {
+                let arguments = nest.arguments.iter().map(|argument| match argument {
+                    Argument::Dense(axes) => format!("dense{axes:?}"),
+                    Argument::Stored(operand) => operand.format.to_string(),
+                });
+                let arguments: Vec<String> = arguments.collect();
+                let (word, loops) = (&nest.plan.queries[0].word, &nest.loops);
+                let combined = nest.combined.map_or("", |op| op.name());
+                let _ = writeln!(found, "{word}: loops {loops:?} {combined} -> {:?}", nest.result);
+                let _ = writeln!(found, "  {}", arguments.join("; "));
+            }
+        }
+    }
+    expected.assert_eq(&found);
+}
+
+/// `where(x == 0, 0, product)`, as `trace` spells annihilation out.
+fn times(a: &str, b: &str) -> String {
+    format!("where(equal({a}, 0.0f64), 0.0f64, where(equal({b}, 0.0f64), 0.0f64, mul({a}, {b})))")
+}
+
+#[test]
+fn products() {
+    let product = |a: &str, b: &str, of: &str, by: &str| {
+        format!(
+            "input {a}: f64[N, M] input {b}: f64[M, K]
+             q0 p: f64[N, K] = sum<row>(i2 < M: {}) produces q0",
+            times(of, by)
+        )
+    };
+    let (a, b) = ("csr_a[i0, i2]", "csr_b[i2, i1]");
+    check(&product("csr_a", "csr_b", a, b), expect![[r#"
+        p: loops [0, 2, 1] sum -> Stored
+          csr; csr
+    "#]]);
+    check(&product("csr_a", "x", a, "x[i2, i1]"), expect![[r#"
+        p: loops [0, 2, 1] sum -> Dense
+          csr; dense[0, 1]
+    "#]]);
+    check(&product("x", "csr_b", "x[i0, i2]", b), expect![[r#"
+        p: loops [0, 1]  -> Dense
+          dense[0, 1]; {d1: dense, d0: compressed(u32, u64)}
+    "#]]);
+    check(&product("csr_a", "csc_b", a, "csc_b[i2, i1]"), expect![[r#"
+        p: loops [0, 2, 1] sum -> Stored
+          csr; {d0: dense, d1: compressed(u32, u64)}
+    "#]]);
+    check(
+        &format!(
+            "input csr_a: f64[N, M] input x: f64[M] q0 y: f64[N] = sum<row>(i1 < M: {}) produces q0",
+            times("csr_a[i0, i1]", "x[i1]")
+        ),
+        expect![[r#"
+            y: loops [0]  -> Dense
+              csr; dense[0]
+        "#]],
+    );
+    check(
+        &format!(
+            "input csr_a: f64[M, N] input x: f64[M] q0 y: f64[N] = sum<row>(i1 < M: {}) produces q0",
+            times("csr_a[i1, i0]", "x[i1]")
+        ),
+        expect![[r#"
+            y: loops [1, 0] sum -> Dense
+              csr; dense[0]
+        "#]],
+    );
+}
+
+#[test]
+fn masks_unions_and_parts() {
+    check(
+        "input csr_a: f64[N, M] input csr_b: f64[N, M]
+         q0 s: f64[N, M] = add(csr_a[i0, i1], csr_b[i0, i1]) produces q0",
+        expect![[r#"
+            s: loops [0, 1]  -> Stored
+              csr; csr
+        "#]],
+    );
+    check(
+        &format!(
+            "input csr_s: f64[N, M] input x: f64[N, K] input y: f64[K, M]
+             q0 p: f64[N, M] = sum<contract>(i2 < K: mul(x[i0, i2], y[i2, i1]))
+             q1 m: f64[N, M] = where(equal(csr_s[i0, i1], 0.0f64), 0.0f64, mul(csr_s[i0, i1], q0[i0, i1])) produces q1",
+        ),
+        expect![[r#"
+            m: loops [0, 1]  -> AsArgument(0)
+              csr; dense[0, 1]; dense[1, 0]
+        "#]],
+    );
+    check(
+        &format!(
+            "input csr_a: f64[N, M] input x: f64[M] input y: f64[N]
+             q0 scaled: f64[M] = exp(x[i0])
+             q1 y1: f64[N] = sum<row>(i1 < M: {})
+             q2 out: f64[N] = add(q1[i0], y[i0]) produces q2",
+            times("csr_a[i0, i1]", "q0[i1]")
+        ),
+        expect![[r#"
+            dense scaled
+            out: loops [0]  -> Dense
+              csr; dense[0]; dense[0]
+        "#]],
+    );
+    check(
+        "input csr_a: f64[N, M]
+         q0 rows: f64[N] = sum<row>(i1 < M: csr_a[i0, i1])
+         q1 all: f64[] = sum<row>(i0 < N: q0[i0]) produces q1",
+        expect![[r#"
+            rows: loops [0]  -> Dense
+              csr
+            dense all
+        "#]],
+    );
+}
