@@ -113,6 +113,18 @@ fn searches_follow_searches() {
 }
 
 #[test]
+fn reductions_over_nothing() {
+    // False is the fill of `all`, and what no element of the result is.
+    let some = defer(stored(&[2, 3], &[true, false, true, false, true, true], false, "csr"));
+    check(&some.reduce(ReduceOp::And, 1), &[false, false]);
+    let none = defer(entries::<bool>(&[2, 0], &[], false, "csr"));
+    check(&none.reduce(ReduceOp::And, 1), &[true, true]);
+    check(&defer(entries::<bool>(&[2, 0], &[], true, "csr")).reduce(ReduceOp::Or, 1), &[false, false]);
+    check(&defer(entries::<f64>(&[2, 0], &[], 0.0, "csr")).prod(1), &[1.0, 1.0]);
+    check(&defer(entries::<f64>(&[0, 2], &[], 0.0, "csr")).prod(0), &[1.0, 1.0]);
+}
+
+#[test]
 fn halves() {
     let a = defer(entries(&[3], &[(&[1], 2.5)], 0.0, "csf(1)"));
     let half = a.cast(DType::F16);

@@ -69,22 +69,34 @@ fn products() {
         )
     };
     let (a, b) = ("csr_a[i0, i2]", "csr_b[i2, i1]");
-    check(&product("csr_a", "csr_b", a, b), expect![[r#"
+    check(
+        &product("csr_a", "csr_b", a, b),
+        expect![[r#"
         p: loops [0, 2, 1] sum -> Stored
           csr; csr
-    "#]]);
-    check(&product("csr_a", "x", a, "x[i2, i1]"), expect![[r#"
+    "#]],
+    );
+    check(
+        &product("csr_a", "x", a, "x[i2, i1]"),
+        expect![[r#"
         p: loops [0, 2, 1] sum -> Dense
           csr; dense[0, 1]
-    "#]]);
-    check(&product("x", "csr_b", "x[i0, i2]", b), expect![[r#"
+    "#]],
+    );
+    check(
+        &product("x", "csr_b", "x[i0, i2]", b),
+        expect![[r#"
         p: loops [0, 1]  -> Dense
           dense[0, 1]; {d1: dense, d0: compressed(u32, u64)}
-    "#]]);
-    check(&product("csr_a", "csc_b", a, "csc_b[i2, i1]"), expect![[r#"
+    "#]],
+    );
+    check(
+        &product("csr_a", "csc_b", a, "csc_b[i2, i1]"),
+        expect![[r#"
         p: loops [0, 2, 1] sum -> Stored
           csr; {d0: dense, d1: compressed(u32, u64)}
-    "#]]);
+    "#]],
+    );
     check(
         &format!(
             "input csr_a: f64[N, M] input x: f64[M] q0 y: f64[N] = sum<row>(i1 < M: {}) produces q0",
