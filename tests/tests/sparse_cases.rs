@@ -3,8 +3,8 @@
 
 use tensorjit::{
     At, Bytes, CompileOptions, DType, Duplicates, Element, Error, Format, InterpretKernel, InterpretPlan,
-    LazyTensor, Scalar, Tensor, Unfused, at, compute, compute_as, defer, einsum, kron, maximum, outer,
-    where_, with_scheduler,
+    LazyTensor, ReduceOp, Scalar, Tensor, Unfused, at, compute, compute_as, defer, einsum, kron, maximum,
+    outer, where_, with_scheduler,
 };
 
 const INF: f64 = f64::INFINITY;
@@ -95,6 +95,9 @@ fn slices_of_lists_leave_entries_out() {
     check(&a.index([at(2, -3, 1)]), &[1.0, 0.0]);
     check(&a.index([at(0, 2, 1)]), &[9.0, 0.0]);
     check(&(a.index([at(1, None, 1)]) * 2.0), &[0.0, 2.0, 0.0, -4.0, 0.0, 16.0]);
+    // The slice has no columns.
+    let a = defer(entries(&[1, 1], &[(&[0, 0], 7_i64)], 0, "csf(2)"));
+    check::<i64>(&a.matmul(&a.index([at(None, None, 1), at(3, None, 1)])), &[]);
 }
 
 #[test]
