@@ -130,9 +130,10 @@ impl Case {
         let inputs: Vec<LazyTensor> = tensors.iter().map(defer).collect();
         let mut built: Vec<LazyTensor> = Vec::new();
         for step in &self.program.steps {
-            let next = match step {
-                Step::Input(at) => inputs[*at].clone(),
-                step => step.apply(&[], &[], "", &built)?,
+            let next = if let Step::Input(at) = step {
+                inputs[*at].clone()
+            } else {
+                step.apply(&[], &[], "", &built)?
             };
             built.push(next);
         }
@@ -148,9 +149,10 @@ impl fmt::Display for Case {
             }
         }
         for (k, step) in self.program.steps.iter().enumerate() {
-            match step {
-                Step::Input(at) => writeln!(f, "let t{k} = input {at};")?,
-                _ => writeln!(f, "let t{k} = {};", self.program.text_of(step))?,
+            if let Step::Input(at) = step {
+                writeln!(f, "let t{k} = input {at};")?;
+            } else {
+                writeln!(f, "let t{k} = {};", self.program.text_of(step))?;
             }
         }
         writeln!(f, "{:?} of {:?}", self.compare, self.program.outputs)

@@ -3,8 +3,8 @@
 
 use tensorjit::{
     At, Bytes, CompileOptions, DType, Duplicates, Element, Error, Format, InterpretKernel, InterpretPlan,
-    LazyTensor, Scalar, Tensor, Unfused, at, compute, compute_as, defer, einsum, kron, maximum, outer,
-    where_, with_scheduler,
+    LazyTensor, ReduceOp, Scalar, Tensor, Unfused, at, compute, compute_as, defer, einsum, kron, maximum,
+    outer, where_, with_scheduler,
 };
 
 const INF: f64 = f64::INFINITY;
@@ -95,6 +95,9 @@ fn slices_of_lists_leave_entries_out() {
     check(&a.index([at(2, -3, 1)]), &[1.0, 0.0]);
     check(&a.index([at(0, 2, 1)]), &[9.0, 0.0]);
     check(&(a.index([at(1, None, 1)]) * 2.0), &[0.0, 2.0, 0.0, -4.0, 0.0, 16.0]);
+    // The slice has no columns.
+    let a = defer(entries(&[1, 1], &[(&[0, 0], 7_i64)], 0, "csf(2)"));
+    check::<i64>(&a.matmul(&a.index([at(None, None, 1), at(3, None, 1)])), &[]);
 }
 
 #[test]
@@ -110,6 +113,18 @@ fn searches_follow_searches() {
     let b = defer(dense(&[2], &[10.0, 100.0]));
     check(&einsum("aaba,a->ab", &[&a, &b]), &[0.0, 30.0, 400.0, 0.0]);
     check(&(&a + &b).sum(()), &[887.0]);
+}
+
+#[test]
+fn reductions_over_nothing() {
+    // False is the fill of `all`, and what no element of the result is.
+    let some = defer(stored(&[2, 3], &[true, false, true, false, true, true], false, "csr"));
+    check(&some.reduce(ReduceOp::And, 1), &[false, false]);
+    let none = defer(entries::<bool>(&[2, 0], &[], false, "csr"));
+    check(&none.reduce(ReduceOp::And, 1), &[true, true]);
+    check(&defer(entries::<bool>(&[2, 0], &[], true, "csr")).reduce(ReduceOp::Or, 1), &[false, false]);
+    check(&defer(entries::<f64>(&[2, 0], &[], 0.0, "csr")).prod(1), &[1.0, 1.0]);
+    check(&defer(entries::<f64>(&[0, 2], &[], 0.0, "csr")).prod(0), &[1.0, 1.0]);
 }
 
 #[test]

@@ -44,13 +44,11 @@ impl Argument {
             values.push(value);
         }
         let vector = |values: &[Scalar]| -> Result<Tensor, TensorError> {
-            match self.dtype {
-                DType::I64 => {
-                    Tensor::from_shape_vec([values.len()], values.iter().map(|v| v.to_i64()).collect())
-                }
-                dtype => Tensor::from_shape_vec([values.len()], values.iter().map(|v| v.to_f64()).collect())?
-                    .cast(dtype),
+            if self.dtype == DType::I64 {
+                return Tensor::from_shape_vec([values.len()], values.iter().map(|v| v.to_i64()).collect());
             }
+            Tensor::from_shape_vec([values.len()], values.iter().map(|v| v.to_f64()).collect())?
+                .cast(self.dtype)
         };
         let columns: Vec<Tensor> = columns.into_iter().map(Tensor::from).collect();
         let values = vector(&values)?;

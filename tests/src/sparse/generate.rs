@@ -228,17 +228,15 @@ impl Maker {
 
     /// What is known, given the type that holds it.
     fn fits(&self, known: Known, dtype: DType) -> Known {
-        let bits = match dtype {
-            DType::F16 => 11,
-            DType::F32 => 24,
-            DType::F64 => 53,
-            DType::Bool => return Known { most: 1.0, fine: 0, is_exact: true },
-            _ => {
-                let most = 2_f64.powi(8 * dtype.size() as i32);
-                let wraps = !known.most.is_finite() || known.most >= most / 2.0;
-                return Known { most: if wraps { most } else { known.most }, fine: 0, is_exact: true };
-            }
-        };
+        if dtype.is_bool() {
+            return Known { most: 1.0, fine: 0, is_exact: true };
+        }
+        if !dtype.is_float() {
+            let most = 2_f64.powi(8 * dtype.size() as i32);
+            let wraps = !known.most.is_finite() || known.most >= most / 2.0;
+            return Known { most: if wraps { most } else { known.most }, fine: 0, is_exact: true };
+        }
+        let bits = dtype.finfo().map_or(0, |info| 1 - info.eps.log2() as i32);
         let fits = known.most * 2_f64.powi(known.fine) <= 2_f64.powi(bits);
         if known.is_exact && fits { known } else { INEXACT }
     }
@@ -338,12 +336,12 @@ impl Maker {
         }
         let most = ka.most + kb.most;
         let fine = ka.fine.max(kb.fine);
-        let known = match op {
-            Op::Add | Op::Sub | Op::Maximum | Op::Minimum | Op::Fmax | Op::Fmin => {
-                Known { most, fine, is_exact: true }
-            }
-            Op::Mul => Known { most: ka.most * kb.most, fine: ka.fine + kb.fine, is_exact: true },
-            _ => INEXACT,
+        let known = if op == Op::Mul {
+            Known { most: ka.most * kb.most, fine: ka.fine + kb.fine, is_exact: true }
+        } else if [Op::Add, Op::Sub, Op::Maximum, Op::Minimum, Op::Fmax, Op::Fmin].contains(&op) {
+            Known { most, fine, is_exact: true }
+        } else {
+            INEXACT
         };
         self.accept(Step::Map(op, vec![first, other]), known, 0);
     }
@@ -366,14 +364,14 @@ impl Maker {
             a = self.built.len() - 1;
         }
         let k = self.known[a];
-        let known = match op {
-            Op::Neg | Op::Abs | Op::Relu => Known { is_exact: true, ..k },
-            Op::Square => Known { most: k.most * k.most, fine: 2 * k.fine, is_exact: true },
-            Op::Sign => Known { most: 1.0, fine: 0, is_exact: true },
-            Op::Floor | Op::Ceil | Op::Round | Op::Trunc => {
-                Known { most: k.most + 1.0, fine: 0, is_exact: true }
-            }
-            _ => INEXACT,
+        let known = if [Op::Neg, Op::Abs, Op::Relu].contains(&op) {
+            Known { is_exact: true, ..k }
+        } else if op == Op::Square {
+            Known { most: k.most * k.most, fine: 2 * k.fine, is_exact: true }
+        } else if [Op::Sign, Op::Floor, Op::Ceil, Op::Round, Op::Trunc].contains(&op) {
+            Known { most: k.most + 1.0, fine: 0, is_exact: true }
+        } else {
+            INEXACT
         };
         self.accept(Step::Map(op, vec![Arg::Step(a)]), known, 0);
     }
@@ -434,7 +432,12 @@ impl Maker {
             ReduceOp::Prod => {
                 Known { most: k.most.max(1.0).powi(n as i32), fine: k.fine * n as i32, is_exact: true }
             }
-            _ => k,
+            ReduceOp::Max
+            | ReduceOp::Min
+            | ReduceOp::And
+            | ReduceOp::Or
+            | ReduceOp::Xor
+            | ReduceOp::By(_) => k,
         };
         let terms = if matches!(op, ReduceOp::Sum | ReduceOp::Prod) { n } else { 0 };
         let over = Over { axes, keepdims: self.rng.chance(25) };

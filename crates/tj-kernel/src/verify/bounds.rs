@@ -575,7 +575,8 @@ fn shift(by: &Dim) -> Option<i64> {
 
 /// Variables that are assigned: those that decide what is accessed, or what runs, stay somewhere; of others nothing is asked.
 fn cursors(kernel: &Kernel) -> FxHashMap<Var, Stays> {
-    let (mut starts, mut sets): (Vec<(Var, Value)>, Vec<(Var, Value)>) = (Vec::new(), Vec::new());
+    let mut starts: Vec<(Var, Value)> = Vec::new();
+    let mut sets: Vec<(Var, Value)> = Vec::new();
     let mut open: Vec<Value> = Vec::new();
     let mut blocks = vec![&kernel.body];
     while let Some(block) = blocks.pop() {

@@ -11,7 +11,7 @@ use tj_ir::expand::expand;
 use tj_ir::expr::Source;
 use tj_ir::op::Domain;
 use tj_ir::prim::Evaluator;
-use tj_ir::{Expr, ExprArena, ExprId, Op, ReduceOp};
+use tj_ir::{Dim, Expr, ExprArena, ExprId, Op, ReduceOp};
 use tj_tensor::Scalar;
 
 /// Where something may differ from its fill.
@@ -138,9 +138,12 @@ pub fn spaces(
                 let args: SmallVec<[&Space; 3]> = args.iter().map(|arg| &spaces[arg]).collect();
                 of_map(*op, &args).unwrap_or_else(everywhere)
             }
-            Expr::Reduce { op, body, .. } => {
+            Expr::Reduce { op, body, extent, .. } => {
                 let body = &spaces[body];
                 let fill = body.fill.and_then(|fill| of_reduce(*op, fill));
+                // Over nothing it may be something else, and then it is so everywhere.
+                let has_terms = Dim::ONE.known_le(extent) == Some(true);
+                let fill = fill.filter(|&fill| has_terms || is_over_nothing(*op, fill));
                 fill.map_or_else(everywhere, |fill| Space { fill: Some(fill), tree: body.tree.clone() })
             }
         };
@@ -200,6 +203,12 @@ fn of_reduce(op: ReduceOp, fill: Scalar) -> Option<Scalar> {
         ReduceOp::Prod => (is_zero(fill) || fill == Scalar::one(dtype)).then_some(fill),
         ReduceOp::By(_) => None,
     }
+}
+
+/// Whether a reduction over nothing gives its fill too, or is an error.
+fn is_over_nothing(op: ReduceOp, fill: Scalar) -> bool {
+    let empty = op.empty(fill.dtype());
+    empty.is_none_or(|empty| empty == fill || (is_zero(empty) && is_zero(fill)))
 }
 
 fn is_zero(value: Scalar) -> bool {

@@ -80,6 +80,20 @@ impl Walk<'_> {
 
     /// Every entry of one list.
     fn entries(&mut self, index: u32, reader: usize, range: Range, body: &mut dyn FnMut(&mut Self)) {
+        if self.readers[reader].reads_as_it_is(index) {
+            return self.all_entries(index, reader, range, body);
+        }
+        // Of a list there may be entries where of a slice there is no coordinate.
+        let extent = self.nest.extents[index as usize].clone();
+        let (zero, end) = (self.ctx.b.int(0), self.ctx.size(&extent));
+        let some = self.ctx.b.compare(CmpOp::Lt, zero, end);
+        self.ctx.b.open_condition();
+        self.all_entries(index, reader, range, body);
+        let then = self.ctx.b.close_block();
+        self.ctx.b.push_if(some, then, Vec::new());
+    }
+
+    fn all_entries(&mut self, index: u32, reader: usize, range: Range, body: &mut dyn FnMut(&mut Self)) {
         let (lo, hi) = match range {
             Range::Task => self.ctx.b.task(),
             Range::Whole => self.walked(reader),
