@@ -104,7 +104,7 @@ impl Cutter<'_> {
             let touched = reads.iter().any(|(_, source)| match *source {
                 // What is written into its readers hands on what it reads.
                 Source::Def(q) if is_elementwise(q) && self.touched[q as usize] => true,
-                source => self.stored(source).is_some(),
+                source @ (Source::Input(_) | Source::Def(_)) => self.stored(source).is_some(),
             });
             self.touched.push(touched);
             if !touched || self.plan.root_call(id).is_some() {
@@ -362,7 +362,9 @@ impl Cutter<'_> {
             Source::Def(q) if queries.contains(&QueryId(q)) => {
                 Source::Def(queries.iter().position(|id| id.0 == q).unwrap_or(0) as u32)
             }
-            source => Source::Input(from.iter().position(|s| *s == source).unwrap_or(0) as u32),
+            source @ (Source::Input(_) | Source::Def(_)) => {
+                Source::Input(from.iter().position(|s| *s == source).unwrap_or(0) as u32)
+            }
         };
         let mut done = FxHashMap::default();
         for &id in &queries {
@@ -427,7 +429,12 @@ impl Cutter<'_> {
                     };
                     Expr::Read { source: Source::Input(argument(*source, wanted)), at }
                 }
-                node => node.map_children(|child| new[&child]),
+                node @ (Expr::Const(_)
+                | Expr::Number(_)
+                | Expr::Size(_)
+                | Expr::Map { .. }
+                | Expr::Reduce { .. }
+                | Expr::Call { .. }) => node.map_children(|child| new[&child]),
             };
             let written = to.intern(written, dtype);
             new.insert(node, written);
@@ -546,7 +553,11 @@ fn copied(
                 args: args.iter().map(|&source| place(source)).collect(),
                 output: *output,
             },
-            node => node.map_children(|child| done[&child]),
+            node @ (Expr::Const(_)
+            | Expr::Number(_)
+            | Expr::Size(_)
+            | Expr::Map { .. }
+            | Expr::Reduce { .. }) => node.map_children(|child| done[&child]),
         };
         let new = to.intern(node, from.dtype(id));
         done.insert(id, new);

@@ -113,8 +113,8 @@ fn products() {
             times("csr_a[i1, i0]", "x[i1]")
         ),
         expect![[r#"
-            y: loops [1, 0] sum -> Dense
-              csr; dense[0]
+            y: loops [0]  -> Dense
+              {d1: dense, d0: compressed(u32, u64)}; dense[0]
         "#]],
     );
 }
@@ -130,11 +130,9 @@ fn masks_unions_and_parts() {
         "#]],
     );
     check(
-        &format!(
-            "input csr_s: f64[N, M] input x: f64[N, K] input y: f64[K, M]
+        "input csr_s: f64[N, M] input x: f64[N, K] input y: f64[K, M]
              q0 p: f64[N, M] = sum<contract>(i2 < K: mul(x[i0, i2], y[i2, i1]))
              q1 m: f64[N, M] = where(equal(csr_s[i0, i1], 0.0f64), 0.0f64, mul(csr_s[i0, i1], q0[i0, i1])) produces q1",
-        ),
         expect![[r#"
             m: loops [0, 1]  -> AsArgument(0)
               csr; dense[0, 1]; dense[1, 0]

@@ -86,7 +86,7 @@ impl<'p> Writer<'p> {
                             new.insert(node_id, written);
                             continue;
                         }
-                        source => Expr::Read { source, at: inner },
+                        source @ (Source::Input(_) | Source::Def(_)) => Expr::Read { source, at: inner },
                     }
                 }
                 node @ Expr::Map { .. } => node.map_children(|child| new[&child]),
