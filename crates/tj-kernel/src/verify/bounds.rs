@@ -74,6 +74,7 @@ fn walk(
         constants: vec![None; kernel.vars.len()],
         ranges: Ranges::new(),
         narrowed: Ranges::new(),
+        wider: Vec::new(),
         next_index: 0,
         enclosing: Vec::new(),
         proved: FxHashSet::default(),
@@ -121,6 +122,8 @@ struct Ctx<'a> {
     /// The same, narrowed by the conditions around the walk. Either may prove more: a narrowed end can be one that
     /// nothing is known about.
     narrowed: Ranges,
+    /// What `narrowed` said before, to be said again where a block ends.
+    wider: Vec<(u32, Dim, Dim)>,
     next_index: u32,
     /// What must be positive where the walk is, as in [`BoundGuard`].
     enclosing: Vec<Dim>,
@@ -201,14 +204,16 @@ impl Ctx<'_> {
 
     /// Walks a block that runs where `cond` holds, or where it does not.
     fn where_it_holds(&mut self, cond: Value, holds: bool, block: &Block) {
-        let outside = (self.enclosing.len(), self.narrowed.clone());
+        let outside = (self.enclosing.len(), self.wider.len());
         for positive in self.conditions(cond, holds) {
             self.narrow(&positive);
             self.enclose(&positive);
         }
         self.block(block);
         self.enclosing.truncate(outside.0);
-        self.narrowed = outside.1;
+        for (number, lo, hi) in self.wider.drain(outside.1..).rev() {
+            self.narrowed.set(number, lo, hi);
+        }
     }
 
     fn declare(&mut self, var: Var, value: Value) {
@@ -359,6 +364,7 @@ impl Ctx<'_> {
     fn narrow(&mut self, dim: &Dim) {
         let Some(number) = dim.symbols().filter_map(|s| s.as_index()).max() else { return };
         let Some((lo, hi)) = self.narrowed.get(number) else { return };
+        let (lo, hi) = (lo.clone(), hi.clone());
         let symbol = Symbol::index(number);
         // Ends mention outer loops only, whose numbers are less: no circle arises.
         let rest = dim.without(&symbol);
@@ -368,8 +374,9 @@ impl Ctx<'_> {
         match dim.coefficient_of(&symbol).and_then(|c| c.is_const()) {
             Some(1) => self.narrowed.set(number, lo.max(&(1 - rest)), hi.clone()),
             Some(-1) => self.narrowed.set(number, lo.clone(), hi.min(&(rest - 1))),
-            Some(_) | None => {}
+            Some(_) | None => return,
         }
+        self.wider.push((number, lo, hi));
     }
 
     /// What is positive where `cond` holds, or where it does not.
@@ -618,6 +625,8 @@ fn cursors(kernel: &Kernel) -> FxHashMap<Var, Stays> {
             open.extend(values.filter(|(of, _)| *of == var).map(|(_, value)| *value));
         }
     }
-    let stays = |var| if decide.contains(&var) { Stays::First } else { Stays::Nowhere };
+    // Only kernels that read indices have cursors; in others such proofs would take time and find nothing.
+    let has_cursors = kernel.buffers.iter().any(|buffer| buffer.holds.is_some());
+    let stays = |var| if has_cursors && decide.contains(&var) { Stays::First } else { Stays::Nowhere };
     sets.into_iter().map(|(var, _)| (var, stays(var))).collect()
 }
