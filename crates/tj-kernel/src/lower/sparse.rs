@@ -28,7 +28,7 @@ use tj_ir::expr::Source;
 use tj_ir::{Dim, Expr, ExprId, InputDecl, Shape, Symbol};
 use tj_plan::sparse::space::{Space, Tree, spaces};
 use tj_plan::sparse::{Argument, Nest, Operand, ResultKind};
-use tj_plan::{Group, Plan, Produces, Query, QueryId};
+use tj_plan::{Group, Plan, Produces, Query};
 use tj_tensor::{DType, Scalar, Width};
 
 use super::blocks::Share;
@@ -474,6 +474,3 @@ impl Walk<'_> {
         self.nest.plan.arena.node(id)
     }
 }
-
-/// The query that a nest computes, in its own plan.
-pub const RESULT: QueryId = QueryId(0);
