@@ -1,5 +1,4 @@
 //! Which programs share code, by the fills of their arguments; alone in its process, since it counts what is compiled.
-#![expect(clippy::unwrap_used, reason = "a test stops where something is not as it should be")]
 
 use tensorjit::{Format, Scalar, Tensor, cache_report, compute, defer};
 
