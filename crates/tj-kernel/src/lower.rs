@@ -158,21 +158,7 @@ fn lower_group(plan: &Plan, group: &Group, name: String, share: Share<'_>) -> Lo
     let grid = share.grid(grid(plan, group, &loops, outer, split, call.as_ref(), share));
     let word = &plan.query(*group.queries.last().unwrap_or(&head)).word;
     let name = format!("{name}_{word}{}", share.suffix());
-    let mut ctx = Ctx {
-        plan,
-        group,
-        share,
-        outer,
-        b: Builder::new(name, grid),
-        buffers: FxHashMap::default(),
-        bindings: Vec::new(),
-        numbers: Vec::new(),
-        number_values: FxHashMap::default(),
-        index: FxHashMap::default(),
-        locals: FxHashMap::default(),
-        here: FxHashMap::default(),
-        ranges: Ranges::new(),
-    };
+    let mut ctx = Ctx::new(plan, group, share, outer, Builder::new(name, grid));
     for index in zeroed {
         let zero = ctx.b.int(0);
         ctx.index.insert(index, zero);
@@ -264,6 +250,26 @@ fn cost_of(plan: &Plan, node: ExprId) -> u32 {
         | Expr::Size(_)
         | Expr::Reduce { .. }
         | Expr::Call { .. } => 1,
+    }
+}
+
+impl<'p> Ctx<'p> {
+    fn new(plan: &'p Plan, group: &'p Group, share: Share<'p>, outer: usize, b: Builder) -> Ctx<'p> {
+        Ctx {
+            plan,
+            group,
+            share,
+            outer,
+            b,
+            buffers: FxHashMap::default(),
+            bindings: Vec::new(),
+            numbers: Vec::new(),
+            number_values: FxHashMap::default(),
+            index: FxHashMap::default(),
+            locals: FxHashMap::default(),
+            here: FxHashMap::default(),
+            ranges: Ranges::new(),
+        }
     }
 }
 

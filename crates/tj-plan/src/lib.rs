@@ -2,11 +2,12 @@
 //!
 //! What this layer knows: a program as queries in order ([`plan`]) with a text form ([`text`]) and a verifier
 //! ([`verify`](mod@verify)), their canonical form ([`canonicalise`](mod@canonicalise)), what a scheduler decides
-//! ([`scheduler`], [`group`]), and how a decision is applied and proven ([`fuse`](mod@fuse)). Its interpreter
-//! ([`interpret`](mod@interpret)) is the oracle of every test. What it must never know: loops, buffers, formats, code.
+//! ([`scheduler`], [`group`]), how a decision is applied and proven ([`fuse`](mod@fuse)), and which programs queries over
+//! stored levels become, in which order of indices ([`sparse`]). Its interpreter ([`interpret`](mod@interpret)) is the oracle
+//! of every test. What it must never know: how loops are written, buffers, code.
 //!
 //! Modules in reading order: `plan`, `text`, `verify`, `canonicalise` (with `simplify` and `substitute`),
-//! `scheduler`, `group`, `fuse`, `interpret`.
+//! `scheduler`, `group`, `fuse`, `interpret`, `sparse`.
 
 #![forbid(unsafe_code)]
 

@@ -98,24 +98,13 @@ impl Operand {
 }
 
 fn level(level: &LevelFormat) -> OperandLevel {
-    let dim = match level.coordinate {
-        Coordinate::Dim(dim) => dim,
-        Coordinate::Quotient { dim, .. }
-        | Coordinate::Remainder { dim, .. }
-        | Coordinate::Difference { dim, .. } => dim,
+    let Coordinate::Dim(dim) = level.coordinate else {
+        panic!("sparse: kernels walk levels of dimensions, not {:?}", level.coordinate)
     };
-    let list = match level.kind {
-        LevelKind::Compressed { widths, .. } => Some((dtype(widths.position), dtype(widths.index))),
-        LevelKind::Dense
-        | LevelKind::Singleton { .. }
-        | LevelKind::Bytemap
-        | LevelKind::Bitmap
-        | LevelKind::Hash { .. }
-        | LevelKind::Runs { .. }
-        | LevelKind::Steps { .. }
-        | LevelKind::Band { .. }
-        | LevelKind::Blocks { .. }
-        | LevelKind::Interval { .. } => None,
+    let list = if let LevelKind::Compressed { widths, .. } = level.kind {
+        Some((dtype(widths.position), dtype(widths.index)))
+    } else {
+        None
     };
     OperandLevel { dim, list }
 }

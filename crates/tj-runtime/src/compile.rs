@@ -10,7 +10,9 @@ use tj_ir::trace::trace_stage;
 use tj_ir::{Dim, DimError, Known, LazyTensor, Symbol};
 use tj_kernel::verify::{BoundGuard, verify};
 use tj_kernel::{Lowered, lower};
-use tj_plan::{Engine, Form, Plan, Scheduler, Sizes, canonicalise, debug_verify, debug_verify_fused, fuse};
+use tj_plan::{
+    Engine, Form, Fused, Plan, Scheduler, Sizes, canonicalise, debug_verify, debug_verify_fused, fuse,
+};
 use tj_tensor::DType;
 
 use crate::bind::input_name;
@@ -37,7 +39,25 @@ pub(crate) fn compile(
     observer: &mut dyn Observer,
 ) -> Result<Compiled, Error> {
     let mut clock = Clock::new(observer);
+    let Canonical { plan, complex, deferred } = canonical(outputs, known, options, &mut clock)?;
+    let program = compile_plan(plan, complex, options, scheduler, &mut clock)?;
+    Ok(Compiled { program, deferred })
+}
 
+/// A program as a canonical plan.
+pub(crate) struct Canonical {
+    pub plan: Plan,
+    pub complex: ComplexAxes,
+    pub deferred: Vec<Option<Symbol>>,
+}
+
+/// Traces a program and brings it into canonical form.
+pub(crate) fn canonical(
+    outputs: &[LazyTensor],
+    known: &Known,
+    options: &CompileOptions,
+    clock: &mut Clock<'_>,
+) -> Result<Canonical, Error> {
     let mut traced = trace_stage(&options.inputs, outputs, known)?;
     let deferred = std::mem::take(&mut traced.deferred);
     let complex = ComplexAxes {
@@ -51,8 +71,7 @@ pub(crate) fn compile(
     let plan = canonicalise(&traced);
     debug_verify("canonicalise", &plan, Form::Canonical);
     clock.done(Stage::Plan, &|| explain::plan(&plan));
-    let program = compile_plan(plan, complex, options, scheduler, &mut clock)?;
-    Ok(Compiled { program, deferred })
+    Ok(Canonical { plan, complex, deferred })
 }
 
 /// Compiles a canonical plan.
@@ -78,6 +97,18 @@ pub(crate) fn compile_plan(
     if options.reuse {
         share_memory(&mut kernels, &fused.plan);
     }
+    finish(fused, complex, kernels, options, engine, clock)
+}
+
+/// From kernels to a program: proofs, code, memory.
+pub(crate) fn finish(
+    fused: Fused,
+    complex: ComplexAxes,
+    kernels: Vec<Lowered>,
+    options: &CompileOptions,
+    engine: Engine,
+    clock: &mut Clock<'_>,
+) -> Result<Program, Error> {
     let guards = verify_all(&kernels)?;
     clock.done(Stage::Kernel, &|| explain::kernels(&kernels));
 
@@ -118,7 +149,7 @@ fn check_count(shape: &[Dim], dtype: DType) -> Result<(), DimError> {
 }
 
 /// Proves every access of every kernel, or says which sizes must be checked at bind.
-pub(crate) fn verify_all(kernels: &[Lowered]) -> Result<Vec<BoundGuard>, Error> {
+fn verify_all(kernels: &[Lowered]) -> Result<Vec<BoundGuard>, Error> {
     let mut guards: Vec<BoundGuard> = Vec::new();
     for lowered in kernels {
         let found = verify(&lowered.kernel).map_err(|findings| {

@@ -12,7 +12,7 @@ use tj_ir::{Dim, DimError, Symbol};
 use tj_kernel::verify::BoundGuard;
 use tj_kernel::{Access, Binding, Lowered};
 use tj_memory::{BufferId, Interval, Planner, Step, lifetimes, order_for_peak};
-use tj_plan::{Engine, Fused, QueryId, Sizes};
+use tj_plan::{Engine, Fused, Plan, QueryId, Sizes};
 use tj_tensor::DType;
 
 use crate::bind::{Binder, Values, input_name};
@@ -48,6 +48,13 @@ const BYTES_A_NODE: usize = 200;
 pub(crate) struct ComplexAxes {
     pub inputs: Vec<bool>,
     pub outputs: Vec<bool>,
+}
+
+impl ComplexAxes {
+    /// None is.
+    pub fn none(plan: &Plan) -> ComplexAxes {
+        ComplexAxes { inputs: vec![false; plan.inputs.len()], outputs: vec![false; plan.produces.0.len()] }
+    }
 }
 
 /// A program, compiled once for all sizes.

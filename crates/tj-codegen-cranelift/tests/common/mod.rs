@@ -1,6 +1,6 @@
 //! Runs compiled kernels beside the interpreter.
 
-#![allow(dead_code)]
+#![allow(dead_code, reason = "each test uses some of it")]
 
 use std::ffi::c_void;
 use std::ops::Range;
@@ -149,7 +149,6 @@ macro_rules! float {
 float!(f32);
 float!(f64);
 
-#[allow(clippy::too_many_arguments)]
 extern "C" fn gemm<T: Fma>(
     m: i64,
     n: i64,

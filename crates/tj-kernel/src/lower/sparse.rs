@@ -71,10 +71,9 @@ pub struct NestProgram {
     pub plan: Plan,
     /// What each input is: an array of an argument.
     pub inputs: Vec<(usize, Array)>,
-    /// The symbols that are counts: how many positions a level of an argument has.
-    pub counts: Vec<(Symbol, usize, usize)>,
-    /// Entries altogether, a symbol of the phase that fills.
-    pub entries: Option<Symbol>,
+    /// What the symbols are that follow those of the nest: how many positions a level of an argument has. The phase that
+    /// fills has one more, for the entries.
+    pub counts: Vec<(usize, usize)>,
     /// In order.
     pub kernels: Vec<Lowered>,
 }
@@ -137,7 +136,7 @@ fn nest_spaces(nest: &Nest) -> FxHashMap<ExprId, Space> {
 }
 
 /// The type of coordinates.
-pub fn index_dtype(width: Width) -> DType {
+fn index_dtype(width: Width) -> DType {
     match width {
         Width::U8 => DType::U8,
         Width::U16 => DType::U16,
@@ -162,13 +161,7 @@ pub fn lower_nest(nest: &Nest, phase: Phase) -> NestProgram {
     for &part in kinds {
         kernels.push(lower_part(nest, phase, part, &layout, &group));
     }
-    NestProgram {
-        plan: layout.plan,
-        inputs: layout.inputs,
-        counts: layout.counts,
-        entries: layout.entries,
-        kernels,
-    }
+    NestProgram { plan: layout.plan, inputs: layout.inputs, counts: layout.counts, kernels }
 }
 
 /// One kernel of a phase.
@@ -184,7 +177,7 @@ enum Part {
 struct Layout {
     plan: Plan,
     inputs: Vec<(usize, Array)>,
-    counts: Vec<(Symbol, usize, usize)>,
+    counts: Vec<(usize, usize)>,
     /// For each argument, the positions of each of its levels.
     positions: Vec<Vec<Dim>>,
     entries: Option<Symbol>,
@@ -239,7 +232,7 @@ fn layout(nest: &Nest, phase: Phase) -> Layout {
                         Some((position, coordinate)) => {
                             let symbol = count(&mut symbols);
                             let own = Dim::symbol(&symbol);
-                            counts.push((symbol, at, l));
+                            counts.push((at, l));
                             let starts: Shape = SmallVec::from_iter([&above + 1]);
                             declare(at, Array::Positions(l), position, starts, name(&format!("_p{l}")));
                             let list: Shape = SmallVec::from_iter([own.clone()]);
@@ -321,15 +314,16 @@ struct Walk<'p> {
     dense: Vec<Option<u32>>,
     /// What is known at the current place, so that it is evaluated once.
     known: FxHashMap<ExprId, crate::ir::Value>,
+    tasks: Tasks,
+    /// The axes whose coordinates are written down.
+    columns: Vec<u32>,
     /// The task that runs.
     task: Option<crate::ir::Value>,
 }
 
 fn lower_part(nest: &Nest, phase: Phase, part: Part, layout: &Layout, group: &Group) -> Lowered {
-    let rank = nest.plan.queries[0].shape.len();
     let extent = match (part, phase) {
         (Part::Prefill, _) => nest.plan.queries[0].shape.iter().fold(Dim::ONE, |n, d| n * d.clone()),
-        (Part::Main, Phase::Dense) if !results::is_parallel(nest, rank) => Dim::ONE,
         (Part::Main, _) => layout.tasks.clone(),
     };
     let grid = Grid {
@@ -349,21 +343,7 @@ fn lower_part(nest: &Nest, phase: Phase, part: Part, layout: &Layout, group: &Gr
     for (index, extent) in nest.extents.iter().enumerate() {
         ranges.set_extent(index as u32, extent);
     }
-    let ctx = Ctx {
-        plan: &layout.plan,
-        group,
-        share: Share::All,
-        outer: 0,
-        b: Builder::new(name, grid),
-        buffers: FxHashMap::default(),
-        bindings: Vec::new(),
-        numbers: Vec::new(),
-        number_values: FxHashMap::default(),
-        index: FxHashMap::default(),
-        locals: FxHashMap::default(),
-        here: FxHashMap::default(),
-        ranges,
-    };
+    let ctx = Ctx { ranges, ..Ctx::new(&layout.plan, group, Share::All, 0, Builder::new(name, grid)) };
     let mut walk = Walk {
         ctx,
         nest,
@@ -373,6 +353,8 @@ fn lower_part(nest: &Nest, phase: Phase, part: Part, layout: &Layout, group: &Gr
         arrays: vec![None; nest.arguments.len()],
         dense: vec![None; nest.arguments.len()],
         known: FxHashMap::default(),
+        tasks: tasks(nest),
+        columns: columns(nest),
         task: None,
     };
     if part == Part::Prefill {

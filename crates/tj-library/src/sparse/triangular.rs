@@ -62,20 +62,15 @@ pub fn solve_triangular(
         return Err(LibraryError::Shape { function, problem });
     }
     let dtype = matrix.dtype().promote(b.dtype());
-    let computed = match dtype {
-        DType::F16 | DType::BF16 => DType::F32,
-        DType::F32 | DType::F64 | DType::C64 | DType::C128 => dtype,
-        DType::Bool
-        | DType::I8
-        | DType::I16
-        | DType::I32
-        | DType::I64
-        | DType::U8
-        | DType::U16
-        | DType::U32
-        | DType::U64 => DType::F64,
+    let is_inexact = dtype.is_float() || dtype.is_complex();
+    let computed = if matches!(dtype, DType::F16 | DType::BF16) {
+        DType::F32
+    } else if is_inexact {
+        dtype
+    } else {
+        DType::F64
     };
-    let result = if dtype.is_float() || dtype.is_complex() { dtype } else { DType::F64 };
+    let result = if is_inexact { dtype } else { DType::F64 };
     let entries = Entries::of(&matrix.cast(computed)?)?;
     if !is_zero(entries.fill) {
         return Err(LibraryError::NonzeroFill { function, fill: entries.fill });

@@ -40,7 +40,9 @@ impl Tree {
     /// Nowhere.
     pub const NONE: Tree = Tree::Or(Vec::new());
 
-    fn or(trees: impl IntoIterator<Item = Tree>) -> Tree {
+    /// Where one of them is.
+    #[must_use]
+    pub fn or(trees: impl IntoIterator<Item = Tree>) -> Tree {
         let mut any = Vec::new();
         for tree in trees {
             match tree {

@@ -176,7 +176,7 @@ impl Cutter<'_> {
             if !needed[id.index()] {
                 continue;
             }
-            let (inline, found) = self.grown(id, &produced, &readers);
+            let found = self.grown(id, &produced, &readers);
             let mut need = |source: Source| {
                 if let Source::Def(q) = source {
                     needed[q as usize] = true;
@@ -192,18 +192,17 @@ impl Cutter<'_> {
                 }
                 None => plan.reads(id).into_iter().for_each(|(_, source)| need(source)),
             }
-            debug_assert!(found.is_some() || inline.is_empty());
             nests[id.index()] = Some(found);
         }
         nests
     }
 
     /// The query as a nest, with what it pays to write in; `None` if it walks nothing.
-    fn grown(&self, id: QueryId, produced: &[bool], readers: &[usize]) -> (Vec<QueryId>, Option<Found>) {
+    fn grown(&self, id: QueryId, produced: &[bool], readers: &[usize]) -> Option<Found> {
         let plan = self.plan;
         let mut inline: Vec<QueryId> = Vec::new();
         if plan.root_call(id).is_some() {
-            return (inline, None);
+            return None;
         }
         let mut found = self.find(id, &|_| false);
         // Each round looks at what is read now; a query that was refused stays so.
@@ -226,8 +225,7 @@ impl Cutter<'_> {
                 None => refused.push(candidate),
             }
         }
-        let walks = found.as_ref().is_some_and(|found| !found.accesses.is_empty());
-        if walks { (inline, found) } else { (Vec::new(), None) }
+        found.filter(|found| !found.accesses.is_empty())
     }
 
     /// Whether a query is better written into `reader` than computed as a whole.

@@ -1,23 +1,21 @@
 //! From lazy tensors over arguments that are stored by levels to a chain of programs.
 
 use tj_ir::expr::Source;
-use tj_ir::trace::trace_stage;
 use tj_ir::{Known, LazyTensor, Symbol};
 use tj_kernel::lower::sparse::{NestProgram, Phase, columns, lower_nest, tasks};
 use tj_plan::sparse::steps::{StepProgram, steps};
 use tj_plan::sparse::{Nest, ResultKind, StoredInput};
-use tj_plan::{Engine, Form, Fused, Plan, Scheduler, canonicalise, debug_verify};
+use tj_plan::{Engine, Fused, Plan, Scheduler};
 use tj_tensor::Scalar;
 
 use super::{Chain, NestCode, Part, Step, Work, stored_input};
-use crate::code::Code;
-use crate::compile::{compile_plan, verify_all};
+use crate::compile::{Canonical, canonical, compile_plan, finish};
 use crate::error::Error;
 use crate::executable::Executable;
 use crate::explain;
 use crate::observe::{Clock, Observer, Stage};
 use crate::options::CompileOptions;
-use crate::program::{ComplexAxes, Program};
+use crate::program::ComplexAxes;
 
 /// A chain, and the deferred or counted symbol that each size of the program stands for.
 pub(crate) struct Compiled {
@@ -35,15 +33,7 @@ pub(crate) fn compile(
 ) -> Result<Compiled, Error> {
     let engine = options.engine(scheduler);
     let mut clock = Clock::new(observer);
-    let mut traced = trace_stage(&options.inputs, outputs, known)?;
-    let deferred = std::mem::take(&mut traced.deferred);
-    let traced = Plan::from_trace(traced);
-    debug_verify("trace", &traced, Form::Traced);
-    clock.done(Stage::Trace, &|| explain::plan(&traced));
-    let mut plan = canonicalise(&traced);
-    debug_verify("canonicalise", &plan, Form::Canonical);
-    clock.done(Stage::Plan, &|| explain::plan(&plan));
-
+    let Canonical { mut plan, deferred, .. } = canonical(outputs, known, options, &mut clock)?;
     let inputs: Vec<Option<StoredInput>> =
         plan.inputs.iter().map(|input| input.data.as_ref().and_then(stored_input)).collect();
     let fills: Vec<Option<Scalar>> = outputs.iter().map(LazyTensor::fill).collect();
@@ -57,10 +47,7 @@ pub(crate) fn compile(
         let work = match step.program {
             StepProgram::Dense(plan) => {
                 let plan = Plan { guards, ..*plan };
-                let complex = ComplexAxes {
-                    inputs: vec![false; plan.inputs.len()],
-                    outputs: vec![false; plan.produces.0.len()],
-                };
+                let complex = ComplexAxes::none(&plan);
                 let mut program = compile_plan(plan, complex, options, scheduler, &mut clock)?;
                 program.forget_data();
                 Work::Dense(Box::new(Executable::new(program)))
@@ -121,23 +108,9 @@ fn part(
 ) -> Result<Part, Error> {
     let NestProgram { plan, inputs, counts, kernels, .. } = program;
     let plan = Plan { guards, ..plan };
-    let bound_guards = verify_all(&kernels)?;
-    clock.done(Stage::Kernel, &|| explain::kernels(&kernels));
-    let code = match engine {
-        Engine::Compiled(backend) => Some(Code::compile(&kernels, backend)?),
-        Engine::InterpretKernel | Engine::InterpretPlan => None,
-    };
-    clock.done(Stage::Code, &|| match engine {
-        Engine::Compiled(backend) => explain::code(&kernels, backend),
-        Engine::InterpretKernel | Engine::InterpretPlan => String::new(),
-    });
-    let complex =
-        ComplexAxes { inputs: vec![false; plan.inputs.len()], outputs: vec![false; plan.queries.len()] };
-    let origins = plan.query_ids().collect();
+    let (complex, origins) = (ComplexAxes::none(&plan), plan.query_ids().collect());
     let fused = Fused { plan, groups: Vec::new(), origins, reasons: Vec::new() };
-    let mut program = Program::new(fused, complex, kernels, bound_guards, code, engine, options)?;
+    let mut program = finish(fused, complex, kernels, options, engine, clock)?;
     program.forget_data();
-    clock.done(Stage::Memory, &|| explain::memory(&program));
-    let counts = counts.into_iter().map(|(_, argument, level)| (argument, level)).collect();
     Ok(Part { executable: Executable::new(program), inputs, counts })
 }

@@ -10,6 +10,7 @@ use tj_ir::{Dim, ReduceOp};
 use tj_tensor::DType;
 
 use super::results::Writer;
+use super::walk::Range;
 use super::{Phase, Walk};
 use crate::ir::{BinOp, Buf, CmpOp, LoopKind, Value, Var};
 
@@ -44,8 +45,8 @@ impl Walk<'_> {
             let mut writer = (walk.phase == Phase::Fill).then(|| walk.writer(task));
             let rest = if task.is_some() { &loops[1..] } else { loops };
             let left = leading - usize::from(task.is_some());
-            walk.loops(&rest[..left], &tree, &mut |walk| {
-                walk.loops(&rest[left..], &tree, &mut |walk| {
+            walk.loops(&rest[..left], Range::Whole, &tree, &mut |walk| {
+                walk.loops(&rest[left..], Range::Whole, &tree, &mut |walk| {
                     let cell = walk.cell(&axes);
                     walk.touch(&row, cell, inner, op);
                 });
@@ -204,8 +205,7 @@ impl Walk<'_> {
             of_axes.push((axis, self.ctx.b.binary(BinOp::Mod, rest, extent)));
             rest = self.ctx.b.binary(BinOp::FloorDiv, rest, extent);
         }
-        let columns = super::columns(self.nest);
         let find = |index: &u32| of_axes.iter().find(|(axis, _)| axis == index).map(|&(_, value)| value);
-        columns.iter().map(|index| find(index).unwrap_or_else(|| self.ctx.index[index])).collect()
+        self.columns.iter().map(|index| find(index).unwrap_or_else(|| self.ctx.index[index])).collect()
     }
 }

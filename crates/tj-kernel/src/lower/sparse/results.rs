@@ -7,17 +7,12 @@ use tj_plan::sparse::space::Tree;
 use tj_tensor::{DType, Scalar};
 
 use super::walk::Range;
-use super::{Phase, Tasks, Walk, nest_spaces, readers, tasks};
+use super::{Phase, Tasks, Walk, nest_spaces, readers};
 use crate::ir::{BinOp, Buf, CmpOp, LoopKind, Value, Var};
 use crate::lower::address::linear;
 
 /// Elements of a loop that stores side by side.
 const LANES: u32 = 32;
-
-/// Whether tasks of a nest with a dense result may run side by side: each has elements of its own.
-pub(super) fn is_parallel(nest: &Nest, rank: usize) -> bool {
-    tasks(nest) != Tasks::One && nest.loops.first().is_some_and(|&index| (index as usize) < rank)
-}
 
 /// Whether a dense result is filled before the loops run: they leave something out, or they add to it and do not start with
 /// its axes.
@@ -74,7 +69,7 @@ impl Walk<'_> {
     /// The first of `loops` over the task range if there are tasks, with the number of the task for `body`.
     pub fn first(&mut self, loops: &[u32], body: &mut dyn FnMut(&mut Self, Option<Value>)) {
         let tree = self.inner_tree();
-        match (tasks(self.nest), loops.first()) {
+        match (&self.tasks, loops.first()) {
             (Tasks::Rows, Some(&first)) => {
                 self.walk(first, &tree, Range::Task, &mut |walk| {
                     let row = walk.ctx.index[&first];
@@ -92,7 +87,7 @@ impl Walk<'_> {
     }
 
     fn after_first<'l>(&self, loops: &'l [u32]) -> &'l [u32] {
-        if tasks(self.nest) == Tasks::One { loops } else { &loops[1..] }
+        if self.tasks == Tasks::One { loops } else { &loops[1..] }
     }
 
     fn at_result(&mut self) -> Value {
@@ -104,29 +99,14 @@ impl Walk<'_> {
     /// A dense result, each element once.
     fn stored_everywhere(&mut self, loops: &[u32]) {
         let (out, inner, tree) = (self.output(0), self.nest.inner, self.inner_tree());
-        if !is_parallel(self.nest, self.rank()) || loops.len() == 1 {
-            let range = if is_parallel(self.nest, self.rank()) { Range::Task } else { Range::Whole };
-            return self.rows(loops, range, &tree, out, inner);
-        }
-        self.walk(loops[0], &tree, Range::Task, &mut |walk| {
-            walk.rows(&loops[1..], Range::Whole, &tree, out, inner);
-        });
-    }
-
-    fn rows(&mut self, loops: &[u32], range: Range, tree: &Tree, out: Buf, inner: ExprId) {
-        match loops {
-            [] => {
-                let value = self.value(inner);
-                let index = self.at_result();
-                self.ctx.b.store(out, index, value);
-            }
-            &[last] => self.row(last, range, tree, out, inner),
-            &[first, ..] => {
-                self.walk(first, tree, range, &mut |walk| {
-                    walk.rows(&loops[1..], Range::Whole, tree, out, inner);
-                });
-            }
-        }
+        let range = if self.tasks == Tasks::One { Range::Whole } else { Range::Task };
+        let Some((&last, outer)) = loops.split_last() else {
+            let value = self.value(inner);
+            let index = self.at_result();
+            return self.ctx.b.store(out, index, value);
+        };
+        let innermost = if outer.is_empty() { range } else { Range::Whole };
+        self.loops(outer, range, &tree, &mut |walk| walk.row(last, innermost, &tree, out, inner));
     }
 
     /// The innermost axis: side by side where that is possible. If lists are followed, first as if they were empty, then at
@@ -139,7 +119,7 @@ impl Walk<'_> {
         };
         let is_last = index as usize + 1 == self.rank();
         if self.is_plain(index, tree) {
-            let lanes = is_last && self.is_flat_after(inner, index) && self.is_adjacent(inner, index);
+            let lanes = is_last && self.is_flat(inner) && self.is_adjacent(inner, index);
             if lanes {
                 self.read_ahead();
             }
@@ -166,7 +146,7 @@ impl Walk<'_> {
         if !splits {
             return self.walk(index, tree, range, &mut store);
         }
-        let outside = (self.readers.clone(), self.known.clone());
+        let outside = self.readers.clone();
         for &at in &walkers {
             let fill = self.operand(self.readers[at].argument).fill;
             let fill = self.ctx.b.constant(fill);
@@ -175,37 +155,12 @@ impl Walk<'_> {
             reader.next += 1;
         }
         self.read_ahead();
-        let lanes = self.is_flat_after(inner, index);
+        let lanes = self.is_flat(inner);
         let kind = if lanes { LoopKind::Lanes(LANES) } else { LoopKind::Serial };
         self.everywhere(index, Range::Whole, kind, &mut store);
-        (self.readers, self.known) = outside;
-        let any = Tree::Or(ids.into_iter().map(Tree::Leaf).collect());
-        let any = if let Tree::Or(trees) = &any
-            && trees.len() == 1
-        {
-            trees[0].clone()
-        } else {
-            any
-        };
+        self.readers = outside;
+        let any = Tree::or(ids.into_iter().map(Tree::Leaf));
         self.walk(index, &any, Range::Whole, &mut store);
-    }
-
-    /// Whether an expression is flat once the loop of an index runs, which moves readers through dense levels only.
-    fn is_flat_after(&self, id: ExprId, index: u32) -> bool {
-        let arrives = |reader: &readers::Reader| reader.value.is_some() || reader.next == reader.levels.len();
-        self.nest.plan.arena.reachable(&[id]).into_iter().all(|node| match self.node(node) {
-            Expr::Reduce { .. } => false,
-            Expr::Read { .. } => {
-                let reader = self.readers.iter().find(|reader| reader.id == node);
-                reader.is_none_or(|reader| {
-                    arrives(reader)
-                        && !reader.levels[reader.next..]
-                            .iter()
-                            .any(|level| tj_plan::sparse::plain(&reader.at[level.dim]) == Some(index))
-                })
-            }
-            Expr::Const(_) | Expr::Number(_) | Expr::Size(_) | Expr::Map { .. } | Expr::Call { .. } => true,
-        })
     }
 
     /// A dense result that loops add to.
@@ -213,11 +168,8 @@ impl Walk<'_> {
         let (out, inner, tree) = (self.output(0), self.nest.inner, self.inner_tree());
         let rank = self.rank();
         let leading = loops.iter().take_while(|&&index| (index as usize) < rank).count();
-        let mut range = if is_parallel(self.nest, rank) { Range::Task } else { Range::Whole };
-        if leading == 0 {
-            range = Range::Whole;
-        }
-        self.outside(&loops[..leading], range, &tree, &mut |walk| {
+        let range = if self.tasks == Tasks::One { Range::Whole } else { Range::Task };
+        self.loops(&loops[..leading], range, &tree, &mut |walk| {
             if leading > 0 {
                 let start = walk.neutral(op, walk.nest.plan.queries[0].dtype);
                 let start = walk.ctx.b.constant(start);
@@ -228,15 +180,6 @@ impl Walk<'_> {
             }
             walk.inside(&loops[leading..], &tree, out, inner, op);
         });
-    }
-
-    fn outside(&mut self, loops: &[u32], range: Range, tree: &Tree, body: &mut dyn FnMut(&mut Self)) {
-        match loops.split_first() {
-            None => body(self),
-            Some((&first, rest)) => {
-                self.walk(first, tree, range, &mut |walk| walk.outside(rest, Range::Whole, tree, body));
-            }
-        }
     }
 
     /// Sets a part of the result to what a reduction starts from.
@@ -270,25 +213,19 @@ impl Walk<'_> {
             let after = expand(&mut walk.ctx.b, op.op(), &[before, value]);
             walk.ctx.b.store(out, at, after);
         };
-        match loops {
-            [] => add(self),
-            &[last] => {
-                let lanes = last as usize + 1 == self.rank()
-                    && self.is_plain(last, tree)
-                    && self.is_flat_after(inner, last)
-                    && self.is_adjacent(inner, last);
-                if lanes {
-                    self.read_ahead();
-                    return self.everywhere(last, Range::Whole, LoopKind::Lanes(LANES), &mut add);
-                }
-                self.walk(last, tree, Range::Whole, &mut add);
+        let Some((&last, outer)) = loops.split_last() else { return add(self) };
+        self.loops(outer, Range::Whole, tree, &mut |walk| {
+            let lanes = last as usize + 1 == walk.rank()
+                && walk.is_plain(last, tree)
+                && walk.is_flat(inner)
+                && walk.is_adjacent(inner, last);
+            if lanes {
+                walk.read_ahead();
+                walk.everywhere(last, Range::Whole, LoopKind::Lanes(LANES), &mut add);
+            } else {
+                walk.walk(last, tree, Range::Whole, &mut add);
             }
-            &[first, ..] => {
-                self.walk(first, tree, Range::Whole, &mut |walk| {
-                    walk.inside(&loops[1..], tree, out, inner, op);
-                });
-            }
-        }
+        });
     }
 
     /// How many entries each task has, structure alone.
@@ -299,7 +236,7 @@ impl Walk<'_> {
             let zero = walk.ctx.b.int(0);
             let count = walk.ctx.b.declare(zero);
             let rest = walk.after_first(loops).to_vec();
-            walk.loops(&rest, &tree, &mut |walk| {
+            walk.loops(&rest, Range::Whole, &tree, &mut |walk| {
                 let (n, one) = (walk.ctx.b.get(count), walk.ctx.b.int(1));
                 let more = walk.ctx.b.binary(BinOp::Add, n, one);
                 walk.ctx.b.set(count, more);
@@ -317,7 +254,7 @@ impl Walk<'_> {
         self.first(loops, &mut |walk, task| {
             let mut writer = walk.writer(task);
             let rest = walk.after_first(loops).to_vec();
-            walk.loops(&rest, &tree, &mut |walk| {
+            walk.loops(&rest, Range::Whole, &tree, &mut |walk| {
                 let value = walk.value(inner);
                 walk.write(&mut writer, None, value);
             });
@@ -333,7 +270,7 @@ impl Walk<'_> {
         let one = self.ctx.b.int(1);
         let next = self.ctx.b.binary(BinOp::Add, task, one);
         let (lo, end) = (self.ctx.b.load(starts, task), self.ctx.b.load(starts, next));
-        let columns: Vec<Buf> = (0..super::columns(self.nest).len()).map(|at| self.output(at)).collect();
+        let columns: Vec<Buf> = (0..self.columns.len()).map(|at| self.output(at)).collect();
         let values = self.output(columns.len());
         let drops = self.output(columns.len() + 1);
         let at = self.ctx.b.declare(lo);
@@ -345,7 +282,7 @@ impl Walk<'_> {
     pub fn write(&mut self, writer: &mut Writer, coordinates: Option<&[Value]>, value: Value) {
         let own: Vec<Value> = match coordinates {
             Some(coordinates) => coordinates.to_vec(),
-            None => super::columns(self.nest).iter().map(|index| self.ctx.index[index]).collect(),
+            None => self.columns.iter().map(|index| self.ctx.index[index]).collect(),
         };
         let dtype = super::index_dtype(self.nest.width);
         let at = self.ctx.b.get(writer.at);
@@ -400,7 +337,7 @@ impl Walk<'_> {
             let zero = walk.ctx.b.int(0);
             let dropped = walk.ctx.b.declare(zero);
             let rest = walk.after_first(loops).to_vec();
-            walk.loops(&rest, &tree, &mut |walk| {
+            walk.loops(&rest, Range::Whole, &tree, &mut |walk| {
                 let value = walk.value(inner);
                 let reader = walk.readers.iter().find(|reader| reader.id == leaf);
                 let position = reader.and_then(|reader| reader.position);

@@ -123,7 +123,7 @@ impl Walk<'_> {
     fn reduced(&mut self, id: ExprId) -> Value {
         let (op, indices, inner) =
             chain(&self.nest.plan.arena, id).expect("a reduction is a chain of at least itself");
-        let outside = (self.readers.clone(), self.known.clone());
+        let outside = self.readers.clone();
         let dtype = self.nest.plan.arena.dtype(id);
         let fill = self.spaces[&inner].fill;
         let counted = match (op, fill) {
@@ -136,23 +136,23 @@ impl Walk<'_> {
             Some(value) => value,
             None => {
                 let sum = self.start(op, dtype, counted.is_some());
-                self.loops(&indices, &tree, &mut |walk| {
+                self.loops(&indices, Range::Whole, &tree, &mut |walk| {
                     let value = walk.value(inner);
                     walk.add(&sum, value);
                 });
                 self.finish(&sum, counted, &indices)
             }
         };
-        (self.readers, self.known) = outside;
+        self.readers = outside;
         value
     }
 
-    /// Nested loops over all of some indices.
-    pub fn loops(&mut self, indices: &[u32], tree: &Tree, body: &mut dyn FnMut(&mut Self)) {
+    /// Nested loops over some indices, of which the first runs over `range`.
+    pub fn loops(&mut self, indices: &[u32], range: Range, tree: &Tree, body: &mut dyn FnMut(&mut Self)) {
         match indices.split_first() {
             None => body(self),
             Some((&first, rest)) => {
-                self.walk(first, tree, Range::Whole, &mut |walk| walk.loops(rest, tree, body));
+                self.walk(first, tree, range, &mut |walk| walk.loops(rest, Range::Whole, tree, body));
             }
         }
     }

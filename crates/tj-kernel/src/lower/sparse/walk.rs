@@ -31,7 +31,7 @@ impl Walk<'_> {
             (0..self.readers.len()).filter(|&at| self.readers[at].walks(index)).collect();
         let ids: Vec<ExprId> = walkers.iter().map(|&at| self.readers[at].id).collect();
         let tree = tree.at(&|id| ids.contains(&id));
-        let outside = (self.readers.clone(), self.known.clone());
+        let outside = self.readers.clone();
         match &tree {
             Tree::All if walkers.is_empty() => self.everywhere(index, range, LoopKind::Serial, body),
             Tree::Leaf(_) if walkers.len() == 1 => self.entries(index, walkers[0], range, body),
@@ -39,7 +39,7 @@ impl Walk<'_> {
             Tree::All => self.followed(index, &walkers, body),
             Tree::Leaf(_) | Tree::And(_) | Tree::Or(_) => self.merged(index, &walkers, &tree, body),
         }
-        (self.readers, self.known) = outside;
+        self.readers = outside;
     }
 
     /// Whether a loop visits every coordinate and follows no list.
@@ -51,8 +51,7 @@ impl Walk<'_> {
     /// Binds an index inside of its loop, and runs what is there.
     fn at_coordinate(&mut self, index: u32, coordinate: Value, body: &mut dyn FnMut(&mut Self)) {
         let before = self.ctx.index.insert(index, coordinate);
-        let known = self.known.clone();
-        self.known.retain(|_, _| false);
+        let known = std::mem::take(&mut self.known);
         self.locate();
         body(self);
         self.known = known;
@@ -72,9 +71,9 @@ impl Walk<'_> {
             }
         };
         let var = self.ctx.b.open_loop();
-        let outside = (self.readers.clone(), self.known.clone());
+        let outside = self.readers.clone();
         self.at_coordinate(index, var, body);
-        (self.readers, self.known) = outside;
+        self.readers = outside;
         self.ctx.b.close_loop(kind, var, lo, hi);
     }
 
