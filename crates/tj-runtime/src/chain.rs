@@ -16,8 +16,8 @@ use std::hash::{Hash, Hasher};
 
 use tj_ir::expr::Source;
 use tj_kernel::lower::sparse::{Array, Tasks};
-use tj_plan::sparse::{Argument, ResultKind};
-use tj_tensor::{Scalar, Tensor, Width};
+use tj_plan::sparse::{Argument, ResultKind, StoredInput};
+use tj_tensor::{Format, Scalar, Tensor, Width};
 
 use crate::executable::Executable;
 
@@ -94,30 +94,41 @@ impl Chain {
     }
 }
 
-/// How an argument comes, if kernels walk it.
-pub(crate) fn stored_input(tensor: &Tensor) -> Option<tj_plan::sparse::StoredInput> {
+/// What code depends on in how an argument is stored.
+#[derive(Hash)]
+struct Storage<'t> {
+    format: &'t Format,
+    is_hypersparse: bool,
+    width: Width,
+}
+
+/// How an argument is stored, if kernels walk it.
+fn storage(tensor: &Tensor) -> Option<(Storage<'_>, Scalar)> {
     let stored = tensor.stored()?;
     let fill = tensor.fill()?;
     if !tj_ir::is_static_fill(fill) || fill.dtype().is_complex() || tensor.rank() == 0 {
         return None;
     }
-    let extents = tensor.shape();
-    let is_wide = extents.iter().any(|&extent| extent > Width::U32.max());
-    let first = stored.format().levels().first();
-    let outermost = first.map_or(0, |_| stored.extent(0));
-    Some(tj_plan::sparse::StoredInput {
-        format: stored.format().clone(),
-        fill,
-        is_hypersparse: outermost / 16 > stored.leaf_positions().max(1),
+    let is_wide = tensor.shape().iter().any(|&extent| extent > Width::U32.max());
+    let storage = Storage {
+        format: stored.format(),
+        is_hypersparse: stored.extent(0) / 16 > stored.leaf_positions().max(1),
         width: if is_wide { Width::U64 } else { Width::U32 },
-    })
+    };
+    Some((storage, fill))
+}
+
+/// How an argument comes, if kernels walk it.
+pub(crate) fn stored_input(tensor: &Tensor) -> Option<StoredInput> {
+    let (Storage { format, is_hypersparse, width }, fill) = storage(tensor)?;
+    Some(StoredInput { format: format.clone(), fill, is_hypersparse, width })
 }
 
 /// What the key of a program holds of how an argument is stored; 0 if kernels do not walk it.
 pub(crate) fn storage_word(tensor: &Tensor) -> u64 {
-    let Some(input) = stored_input(tensor) else { return 0 };
+    let Some((storage, _)) = storage(tensor) else { return 0 };
     let mut hasher = rustc_hash::FxHasher::default();
-    (&input.format, input.is_hypersparse, input.width).hash(&mut hasher);
+    storage.hash(&mut hasher);
     // A format that shares its word with another would only be converted.
     hasher.finish() | 1
 }
