@@ -307,3 +307,28 @@ fn duplicates_are_summed_once_and_for_all() {
     check(&s.argmax(()), &[3_i64]);
     check(&maximum(&s, 0), &[3_i64, 0, 0, 5]);
 }
+
+#[test]
+fn results_whose_common_axis_is_last_are_in_order() {
+    let x = [5.0, 0.0, 0.0, 7.0, 0.0, 0.0, 0.0, 0.0, 1.0, 8.0, 0.0, 0.0];
+    let want: Vec<f64> = (0..36).map(|at| x[at / 12 * 4 + at % 4] * x[at / 4 % 3 * 4 + at % 4]).collect();
+    for format in ["csr", "coo(2)", "csc", "bcsr(2, 2)"] {
+        let (a, b) = (defer(stored(&[3, 4], &x, 0.0, format)), defer(stored(&[3, 4], &x, 0.0, "csr")));
+        let found = check(&(a.expand_dims(1) * b.expand_dims(0)), &want);
+        assert_eq!(found.nnz().unwrap(), 6);
+    }
+}
+
+/// The list of a dimension may be longer than the loop that goes along it.
+#[test]
+fn loops_end_where_their_index_does() {
+    for (rows, columns, format) in [(100, 3, "coo(2)"), (100, 3, "csf(2)"), (3, 100, "csr"), (100, 3, "csc")]
+    {
+        let cells = [(&[0, 0][..], 5.0), (&[2, 2], 7.0), (&[rows - 1, columns - 1], 8.0)];
+        let x = defer(entries(&[rows as usize, columns as usize], &cells, 0.0, format));
+        check(&x.diagonal(0), &[5.0, 0.0, 7.0]);
+        check(&(x.diagonal(0) + x.diagonal(0)), &[10.0, 0.0, 14.0]);
+        check(&x.index([at(None, 2, 1), at(None, 2, 1)]).sum(()), &[5.0]);
+        check(&x.index([at(None, 3, 1), at(None, 2, 1)]).sum(1), &[5.0, 0.0, 0.0]);
+    }
+}

@@ -111,7 +111,7 @@ pub fn tasks(nest: &Nest) -> Tasks {
     match (spaces[&nest.inner].tree.at(&walks), walkers.as_slice()) {
         (Tree::All, []) if first == 0 => Tasks::Rows,
         // A slice is not all of a list.
-        (Tree::Leaf(_), [reader]) if reader.reads_as_it_is(first) => Tasks::Entries,
+        (Tree::Leaf(_), [reader]) if reader.part(nest).is_none() => Tasks::Entries,
         (Tree::All | Tree::Leaf(_) | Tree::And(_) | Tree::Or(_), _) => Tasks::One,
     }
 }

@@ -202,13 +202,12 @@ impl Runner<'_> {
         let columns = written;
         let rows = nest.tasks == Tasks::Rows;
         if !nest.columns.is_sorted() {
-            let mut coordinates: Vec<Tensor> = columns;
-            if rows {
-                return Err(internal("chain", &"rows of a result that is not in order"));
-            }
-            let mut order: Vec<usize> = (0..coordinates.len()).collect();
+            let mut order: Vec<usize> = (0..columns.len()).collect();
             order.sort_by_key(|&at| nest.columns[at]);
-            coordinates = order.into_iter().map(|at| coordinates[at].clone()).collect();
+            let mut coordinates: Vec<Tensor> = order.into_iter().map(|at| columns[at].clone()).collect();
+            if rows {
+                coordinates.insert(0, rows_of(starts)?);
+            }
             let format = Format::coo(shape.len());
             let result =
                 Tensor::from_entries(shape, &coordinates, values, fill, Duplicates::Refuse, &format)?;
@@ -273,6 +272,16 @@ fn starts(counts: &Tensor) -> Result<(Tensor, i64), Error> {
     }
     let len = starts.len();
     Ok((Tensor::from_shape_vec([len], starts)?, all))
+}
+
+/// The row of each entry.
+fn rows_of(starts: &Tensor) -> Result<Tensor, Error> {
+    let starts = starts.to_vec::<i64>()?;
+    let counts = starts.windows(2).enumerate();
+    let rows: Vec<i64> = counts
+        .flat_map(|(row, ends)| std::iter::repeat_n(row as i64, (ends[1] - ends[0]) as usize))
+        .collect();
+    Ok(Tensor::from(rows))
 }
 
 /// An array of an argument.

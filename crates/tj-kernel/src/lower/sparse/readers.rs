@@ -2,7 +2,7 @@
 
 use tj_ir::expr::{Indices, Source};
 use tj_ir::{Dim, Expr, ExprId};
-use tj_plan::sparse::{Argument, Nest, OperandLevel, followed, plain};
+use tj_plan::sparse::{Argument, Nest, OperandLevel, followed};
 use tj_tensor::DType;
 
 use super::Walk;
@@ -59,9 +59,14 @@ impl Reader {
         level.list.is_some() && followed(&self.at[level.dim]).is_some_and(|(own, _)| own == index)
     }
 
-    /// Whether the coordinates of its next level are those of an index.
-    pub fn reads_as_it_is(&self, index: u32) -> bool {
-        self.levels.get(self.next).is_some_and(|level| plain(&self.at[level.dim]) == Some(index))
+    /// How far ahead of the loop's index the next level is read, and how far the index runs, if the loop does not go along
+    /// the whole of a list: that of a slice, or of a diagonal in a matrix that is longer than wide.
+    pub fn part(&self, nest: &Nest) -> Option<(Dim, Dim)> {
+        let level = self.levels.get(self.next)?;
+        let (index, offset) = followed(&self.at[level.dim])?;
+        let extent = &nest.extents[index as usize];
+        let own = &nest.plan.inputs[self.argument].shape[level.dim];
+        (offset != Dim::ZERO || own != extent).then(|| (offset, extent.clone()))
     }
 
     /// Whether it reads at an index.
@@ -108,18 +113,10 @@ impl Walk<'_> {
         self.readers[at].position = Some(self.ctx.b.binary(BinOp::Add, start, coordinate));
     }
 
-    /// How far ahead of the loop's index a reader's next level is read, if it is, and how far the index runs.
-    fn ahead(&self, at: usize) -> Option<(Dim, Dim)> {
-        let reader = &self.readers[at];
-        let (index, offset) = followed(&reader.at[reader.levels[reader.next].dim])?;
-        let extent = &self.nest.extents[index as usize];
-        (offset != Dim::ZERO).then(|| (offset, extent.clone()))
-    }
-
     /// The part of a reader's next list that a loop goes along: all of it, if the index is read as it is.
     pub fn walked(&mut self, at: usize) -> (Value, Value) {
         let (lo, hi) = self.fiber(at);
-        let Some((offset, extent)) = self.ahead(at) else { return (lo, hi) };
+        let Some((offset, extent)) = self.readers[at].part(self.nest) else { return (lo, hi) };
         let (first, end) = (self.ctx.size(&offset), self.ctx.size(&(&offset + &extent)));
         let from = self.lower_bound(at, lo, hi, first);
         let to = self.lower_bound(at, lo, hi, end);
@@ -129,7 +126,7 @@ impl Walk<'_> {
     /// The coordinate of an entry of a reader's next level as the loop's index.
     pub fn coordinate(&mut self, at: usize, entry: Value) -> Value {
         let own = self.own_coordinate(at, entry);
-        let Some((offset, extent)) = self.ahead(at) else { return own };
+        let Some((offset, extent)) = self.readers[at].part(self.nest) else { return own };
         let (offset, last) = (self.ctx.size(&offset), self.ctx.size(&(&extent - 1)));
         let b = &mut self.ctx.b;
         let index = b.binary(BinOp::Sub, own, offset);

@@ -79,7 +79,7 @@ impl Walk<'_> {
 
     /// Every entry of one list.
     fn entries(&mut self, index: u32, reader: usize, range: Range, body: &mut dyn FnMut(&mut Self)) {
-        if self.readers[reader].reads_as_it_is(index) {
+        if self.readers[reader].part(self.nest).is_none() {
             return self.all_entries(index, reader, range, body);
         }
         // Of a list there may be entries where of a slice there is no coordinate.
