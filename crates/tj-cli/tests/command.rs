@@ -465,6 +465,14 @@ fn sparse_files_are_read_written_converted_and_described() {
     stdout(&tj(&["convert", &to("x.npz"), &to("z.mtx.gz")]));
     assert_eq!(stdout(&tj(&["info", &to("z.mtx.gz")])), described);
     check_error(&["run", "sort(x)", &input, "--max-bytes", "40B"], 3, "40 are allowed");
+    let far =
+        b"%%MatrixMarket matrix coordinate real general\n4000000000 4000000000 2\n1 1 5\n4000000000 3 7\n";
+    let far = format!("x={}", folder.file("far.mtx", far));
+    let twice = json(&["run", "x * 2", &far, "--json"]);
+    assert_eq!(numbers(&twice["result"]), [10.0, 14.0]);
+    assert_eq!(twice["result"]["coordinates"].to_string(), "[[0,3999999999],[0,2]]");
+    // Dense lists of positions would take 32 GB.
+    assert_eq!(numbers(&json(&["run", "x.T[0, 0] + x.sum()", &far, "--json"])["result"]), [17.0]);
     let explained = stdout(&tj(&["explain", "x @ y", &input, "y=rand:1:f64:3"]));
     assert!(explained.contains("step 0: q0 from argument 0, argument 1: walks i0"), "{explained}");
     for name in ["x.h5", "x.unknown"] {

@@ -125,7 +125,7 @@ pub struct StoredInput {
     pub format: Format,
     /// Its fill.
     pub fill: Scalar,
-    /// Whether it has so few entries that a list of all coordinates of its outermost level would dwarf them.
+    /// Whether it has so few entries that a list of all coordinates of its longest dimension would dwarf them.
     pub is_hypersparse: bool,
     /// The width that coordinates need.
     pub width: Width,

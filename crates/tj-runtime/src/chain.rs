@@ -94,6 +94,9 @@ impl Chain {
     }
 }
 
+/// As many positions for each of 16 coordinates are no burden, however few entries there are.
+const FEW: usize = 1 << 16;
+
 /// What code depends on in how an argument is stored.
 #[derive(Hash)]
 struct Storage<'t> {
@@ -109,11 +112,11 @@ fn storage(tensor: &Tensor) -> Option<(Storage<'_>, Scalar)> {
     if !tj_ir::is_static_fill(fill) || fill.dtype().is_complex() || tensor.rank() == 0 {
         return None;
     }
-    let is_wide = tensor.shape().iter().any(|&extent| extent > Width::U32.max());
+    let longest = tensor.shape().iter().copied().max().unwrap_or(0);
     let storage = Storage {
         format: stored.format(),
-        is_hypersparse: stored.extent(0) / 16 > stored.leaf_positions().max(1),
-        width: if is_wide { Width::U64 } else { Width::U32 },
+        is_hypersparse: longest / 16 > stored.leaf_positions().max(FEW),
+        width: if longest > Width::U32.max() { Width::U64 } else { Width::U32 },
     };
     Some((storage, fill))
 }

@@ -45,7 +45,7 @@ fn run_once(args: &RunArgs, text: &Text, sizes: &BTreeMap<String, i64>) -> Resul
         }
     }
     if args.report.is_some() {
-        let runs = [run_json(&report, &names, &outputs, None)];
+        let runs = [run_json(&report, &names, &outputs, None)?];
         return print(&format!("{:#}\n", json!({ "compilations": report.compilations, "runs": runs })));
     }
     let mut shown = String::new();
@@ -55,7 +55,7 @@ fn run_once(args: &RunArgs, text: &Text, sizes: &BTreeMap<String, i64>) -> Resul
             continue;
         }
         if args.json {
-            values.insert((*name).to_string(), tensor_json(output));
+            values.insert((*name).to_string(), tensor_json(output)?);
         } else if names.len() == 1 {
             shown.push_str(&format!("{output}\n"));
         } else {
@@ -101,7 +101,7 @@ fn run_sweep(
             call(graph, &work, &sizes)?
         };
         let names: Vec<&str> = work.evaluated.outputs.iter().map(|(name, _)| name.as_str()).collect();
-        runs.push(run_json(&report, &names, &outputs, Some((&sweep.name, value))));
+        runs.push(run_json(&report, &names, &outputs, Some((&sweep.name, value)))?);
         for (name, output) in names.iter().zip(&outputs) {
             shown.push_str(&format!("{} = {value}: {name} = {output}\n", sweep.name));
         }
@@ -145,12 +145,19 @@ pub(super) fn call_by(
     Ok(call(graph, &bindings, &inputs)?)
 }
 
-fn run_json(report: &RunReport, names: &[&str], outputs: &[Tensor], sweep: Option<(&str, i64)>) -> Json {
+fn run_json(
+    report: &RunReport,
+    names: &[&str],
+    outputs: &[Tensor],
+    sweep: Option<(&str, i64)>,
+) -> Result<Json, Failure> {
     let bindings: serde_json::Map<String, Json> =
         report.bindings.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
-    let values: serde_json::Map<String, Json> =
-        names.iter().zip(outputs).map(|(name, output)| ((*name).to_string(), tensor_json(output))).collect();
-    json!({
+    let mut values = serde_json::Map::new();
+    for (name, output) in names.iter().zip(outputs) {
+        values.insert((*name).to_string(), tensor_json(output)?);
+    }
+    Ok(json!({
         "sweep": sweep.map(|(name, value)| json!({ name: value })),
         "bindings": bindings,
         "kernels": report.kernels,
@@ -163,12 +170,31 @@ fn run_json(report: &RunReport, names: &[&str], outputs: &[Tensor], sweep: Optio
         "allocations": report.allocations,
         "copied_inputs": report.copied_inputs,
         "outputs": values,
-    })
+    }))
+}
+
+/// Elements of a sparse tensor that are written one by one, fill or not.
+const DENSE: usize = 1 << 20;
+
+/// A tensor as JSON; one that is stored by levels and has very many elements by its entries.
+fn tensor_json(tensor: &Tensor) -> Result<Json, Failure> {
+    if tensor.stored().is_none() || tensor.count().is_ok_and(|count| count <= DENSE) {
+        return Ok(elements_json(tensor));
+    }
+    let (columns, values) = tensor.to_entries()?;
+    let columns: Vec<Vec<i64>> =
+        columns.iter().map(|column| column.cast(DType::I64)?.to_vec()).collect::<Result<_, _>>()?;
+    let fill = tensor.fill().map(|fill| elements_json(&Tensor::scalar(fill))["data"][0].clone());
+    let mut json = elements_json(&values);
+    json["shape"] = json!(tensor.shape());
+    json["fill"] = json!(fill);
+    json["coordinates"] = json!(columns);
+    Ok(json)
 }
 
 /// A tensor as JSON: its dtype, shape and elements in row-major order. What JSON cannot write as a number is a
 /// string, and a complex number is a pair.
-fn tensor_json(tensor: &Tensor) -> Json {
+fn elements_json(tensor: &Tensor) -> Json {
     let number = |x: f64| serde_json::Number::from_f64(x).map_or_else(|| json!(x.to_string()), Json::Number);
     let elements: Vec<Json> = match tensor.dtype() {
         DType::Bool => tensor.to_vec::<bool>().unwrap_or_default().into_iter().map(Json::from).collect(),

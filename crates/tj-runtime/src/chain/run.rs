@@ -136,7 +136,10 @@ impl Runner<'_> {
                     let filled = tensor.clone().with_fill(Some(operand.fill))?;
                     match filled.stored() {
                         Some(stored) if *stored.format() == operand.format => filled,
-                        Some(_) | None => filled.in_format(&operand.format)?,
+                        Some(_) | None => {
+                            budget::check(self.max, converted_bytes(&filled, &operand.format))?;
+                            filled.in_format(&operand.format)?
+                        }
                     }
                 }
             });
@@ -272,6 +275,20 @@ fn starts(counts: &Tensor) -> Result<(Tensor, i64), Error> {
     }
     let len = starts.len();
     Ok((Tensor::from_shape_vec([len], starts)?, all))
+}
+
+/// What a tensor takes in a format of dense levels and lists, at most: a dense level has a position for each coordinate.
+fn converted_bytes(tensor: &Tensor, format: &Format) -> u64 {
+    let entries = tensor.stored_count() as u64;
+    let extent = |level: &LevelFormat| match (level.coordinate, level.kind) {
+        (Coordinate::Dim(dim), LevelKind::Dense) => tensor.shape()[dim] as u64,
+        (_, _) => 1,
+    };
+    let positions = format.levels().iter().map(extent).fold(1_u64, u64::saturating_mul);
+    // Positions and coordinates of each list, at eight bytes.
+    let lists = format.levels().iter().filter(|level| level.kind != LevelKind::Dense).count() as u64;
+    let of_entries = entries.saturating_mul(16 * lists + tensor.dtype().size() as u64);
+    of_entries.saturating_add(positions.saturating_mul(8))
 }
 
 /// The row of each entry.
