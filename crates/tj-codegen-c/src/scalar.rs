@@ -27,7 +27,16 @@ pub(crate) fn unary(h: &mut Helpers, op: UnOp, dtype: DType, a: &str) -> Option<
         (UnOp::Neg, false) if dtype.is_int() => format!("({t})-{}", wide(dtype, a)),
         (UnOp::Abs, false) if dtype.is_signed() => format!("({t})({a} < 0 ? -{} : {a})", wide(dtype, a)),
         (UnOp::Abs, false) if dtype.is_int() => a.to_owned(),
-        (UnOp::Neg | UnOp::Abs | UnOp::Sqrt | UnOp::Floor, false) | (UnOp::Not, true) => return None,
+        (UnOp::TrailingZeros, false) if dtype.is_int() => {
+            // A bit above all others stands for there being none.
+            let bits = 8 * dtype.size();
+            match bits {
+                64 => format!("{a} == 0 ? 64 : ({t})__builtin_ctzll({a})"),
+                _ => format!("({t})__builtin_ctzll({a} | (1ULL << {bits}))"),
+            }
+        }
+        (UnOp::Neg | UnOp::Abs | UnOp::Sqrt | UnOp::Floor | UnOp::TrailingZeros, false)
+        | (UnOp::Not | UnOp::TrailingZeros, true) => return None,
     })
 }
 

@@ -35,6 +35,7 @@ pub(crate) fn unary(b: &mut FunctionBuilder, op: UnOp, dtype: DType, x: Value) -
         UnOp::Floor => b.ins().floor(x),
         UnOp::Not if dtype.is_bool() => b.ins().bxor_imm_u(x, 1),
         UnOp::Not => b.ins().bnot(x),
+        UnOp::TrailingZeros => b.ins().ctz(x),
     }
 }
 

@@ -83,7 +83,9 @@ pub(crate) fn map(x: &[Value], f: impl FnMut(Value) -> Value) -> Vectors {
 pub(crate) fn unary(b: &mut FunctionBuilder, op: UnOp, dtype: DType, x: Value) -> Value {
     match op {
         UnOp::Not => b.ins().bnot(x),
-        UnOp::Neg | UnOp::Abs | UnOp::Sqrt | UnOp::Floor => scalar::unary(b, op, dtype, x),
+        UnOp::Neg | UnOp::Abs | UnOp::Sqrt | UnOp::Floor | UnOp::TrailingZeros => {
+            scalar::unary(b, op, dtype, x)
+        }
     }
 }
 

@@ -18,6 +18,8 @@ pub enum UnOp {
     Floor,
     /// Logical not of `bool`, bitwise not of integers.
     Not,
+    /// The number of zero bits below the lowest one; all bits if there is none. Integers.
+    TrailingZeros,
 }
 
 /// Operations of two operands of the same type.
@@ -89,7 +91,7 @@ macro_rules! words {
     };
 }
 
-words!(UnOp, 5: Neg "neg" Abs "abs" Sqrt "sqrt" Floor "floor" Not "not");
+words!(UnOp, 6: Neg "neg" Abs "abs" Sqrt "sqrt" Floor "floor" Not "not" TrailingZeros "ctz");
 words!(BinOp, 15: Add "add" Sub "sub" Mul "mul" Div "div" FloorDiv "floordiv" Mod "mod" Rem "rem" Max "max"
     Min "min" And "and" Or "or" Xor "xor" Shl "shl" Sar "sar" Shr "shr");
 words!(CmpOp, 6: Eq "eq" Ne "ne" Lt "lt" Le "le" Gt "gt" Ge "ge");
@@ -172,6 +174,7 @@ pub fn eval_unary(op: UnOp, a: Scalar) -> Scalar {
                 UnOp::Neg => Scalar::$v($x.wrapping_neg()),
                 UnOp::Abs => Scalar::$v(if ($x as i128) < 0 { $x.wrapping_neg() } else { $x }),
                 UnOp::Not => Scalar::$v(!$x),
+                UnOp::TrailingZeros => Scalar::$v($x.trailing_zeros() as _),
                 UnOp::Sqrt | UnOp::Floor => mistyped(&op, &[a]),
             }
         };
@@ -183,7 +186,7 @@ pub fn eval_unary(op: UnOp, a: Scalar) -> Scalar {
                 UnOp::Abs => Scalar::$v($x.abs()),
                 UnOp::Sqrt => Scalar::$v($x.sqrt()),
                 UnOp::Floor => Scalar::$v($x.floor()),
-                UnOp::Not => mistyped(&op, &[a]),
+                UnOp::Not | UnOp::TrailingZeros => mistyped(&op, &[a]),
             }
         };
     }

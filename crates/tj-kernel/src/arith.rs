@@ -8,7 +8,7 @@
 //! |---|---|
 //! | `Neg Abs Add Sub Mul Max Min` | integers, f32, f64 |
 //! | `Sqrt Floor Div Rem Fma` | f32, f64 |
-//! | `FloorDiv Mod Shl Shr` | integers |
+//! | `FloorDiv Mod Shl Shr TrailingZeros` | integers |
 //! | `Sar` | signed integers |
 //! | `Not And Or Xor` | bool, integers |
 //! | `Compare` | bool, integers, f32, f64 |
@@ -183,6 +183,7 @@ trait Int: Bits + Ord {
     fn neg(self) -> Self;
     fn abs(self) -> Self;
     fn not(self) -> Self;
+    fn trailing_zeros(self) -> Self;
     fn add(self, o: Self) -> Self;
     fn sub(self, o: Self) -> Self;
     fn mul(self, o: Self) -> Self;
@@ -206,6 +207,9 @@ macro_rules! int {
             }
             fn not(self) -> $t {
                 !self
+            }
+            fn trailing_zeros(self) -> $t {
+                <$t>::trailing_zeros(self) as $t
             }
             fn add(self, o: $t) -> $t {
                 self.wrapping_add(o)
@@ -338,6 +342,7 @@ fn int_unary<T: Int>(op: UnOp) -> Option<Unary> {
         UnOp::Neg => |a| T::of(a).neg().bits(),
         UnOp::Abs => |a| T::of(a).abs().bits(),
         UnOp::Not => |a| T::of(a).not().bits(),
+        UnOp::TrailingZeros => |a| T::of(a).trailing_zeros().bits(),
         UnOp::Sqrt | UnOp::Floor => return None,
     })
 }
@@ -368,7 +373,7 @@ fn float_unary<T: Float>(op: UnOp) -> Option<Unary> {
         UnOp::Abs => |a| T::of(a).clear_sign().bits(),
         UnOp::Sqrt => |a| T::of(a).sqrt().bits(),
         UnOp::Floor => |a| T::of(a).floor().bits(),
-        UnOp::Not => return None,
+        UnOp::Not | UnOp::TrailingZeros => return None,
     })
 }
 

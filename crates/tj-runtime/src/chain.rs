@@ -1,8 +1,9 @@
 //! Programs over tensors that are stored by levels: several compiled programs, one after the other.
 //!
-//! **Idea.** `tj_plan::sparse` cuts a plan into steps. A dense step is compiled like any plan. A nest is one program if its
-//! result is dense or has the entries of an argument; else two, of which the first counts the entries of each task: then the
-//! memory of the result is known to the byte before anything is written. Each program plans and verifies its own arena, and
+//! **Idea.** `tj_plan::sparse` cuts a plan into steps. A dense step is compiled like any plan. A nest is one program, which
+//! for a result that is stored by levels needs room for its entries: the lengths of its arguments' lists bound them ([`room`]),
+//! or another program counts them first. So the memory of a result is known before anything is written; what turns out to be
+//! the fill is left out, and the gaps are closed where they are ([`gaps`]). Each program plans and verifies its own arena, and
 //! results pass from one to the next as tensors.
 //!
 //! **Invariants.** Arguments are brought into the format that a nest was compiled for (a conversion, if need be), and what a
@@ -10,11 +11,14 @@
 //! format of every argument; counts are sizes, so that other entries, none too, are the same code.
 
 mod compile;
+mod gaps;
+mod room;
 mod run;
 
 use std::hash::{Hash, Hasher};
 
 use tj_ir::expr::Source;
+use tj_kernel::lower::sparse::room::Room;
 use tj_kernel::lower::sparse::{Array, Tasks};
 use tj_plan::sparse::{Argument, ResultKind, StoredInput};
 use tj_tensor::{Format, Scalar, Tensor, Width};
@@ -64,8 +68,12 @@ pub(crate) struct NestCode {
     pub columns: Vec<u32>,
     /// The shape of the result.
     pub shape: Vec<tj_ir::Dim>,
-    pub first: Part,
-    pub second: Option<Part>,
+    /// How much room entries get, if it is known before they are counted.
+    pub room: Option<Room>,
+    /// Counts the entries of each task, if that has to be done.
+    pub count: Option<Part>,
+    /// Computes the result.
+    pub main: Part,
 }
 
 /// One program of a nest.
@@ -85,7 +93,7 @@ impl Chain {
             match &step.work {
                 Work::Dense(executable) => all.push(executable),
                 Work::Nest(nest) => {
-                    let parts = std::iter::once(&nest.first).chain(&nest.second);
+                    let parts = nest.count.iter().chain(std::iter::once(&nest.main));
                     all.extend(parts.map(|part| &part.executable));
                 }
             }

@@ -38,12 +38,23 @@ impl Executable {
         &self,
         call: &Call<'_>,
         numbers: &[Scalar],
-        mut taken: SmallVec<[(usize, Buffer); 4]>,
+        taken: SmallVec<[(usize, Buffer); 4]>,
     ) -> Result<(Vec<Tensor>, Cost), Error> {
-        let Engine::Compiled(_) = self.program.engine else {
-            let outputs = interpret::run(&self.program, &call.bound, numbers, &|i| call.input(i))?;
-            return Ok((outputs, call.cost(0)));
-        };
+        if let Engine::Compiled(_) = self.program.engine {
+            return self.finish_then(call, numbers, taken, &mut |_| Ok(()));
+        }
+        let outputs = interpret::run(&self.program, &call.bound, numbers, &|i| call.input(i))?;
+        Ok((outputs, call.cost(0)))
+    }
+
+    /// The same, where `then` may move what is in the memory of the outputs before anybody sees it.
+    pub fn finish_then(
+        &self,
+        call: &Call<'_>,
+        numbers: &[Scalar],
+        mut taken: SmallVec<[(usize, Buffer); 4]>,
+        then: &mut dyn FnMut(&mut [Buffer]) -> Result<(), Error>,
+    ) -> Result<(Vec<Tensor>, Cost), Error> {
         let plan = &self.program.fused.plan;
         let mut buffers: SmallVec<[Buffer; 4]> = SmallVec::new();
         let mut fresh = 0;
@@ -61,6 +72,7 @@ impl Executable {
         let views = buffers.iter_mut().map(Buffer::as_bytes_mut).collect();
         let mut cost = self.run(call, numbers, views)?;
         cost.allocations += fresh;
+        then(&mut buffers)?;
         let mut outputs = Vec::with_capacity(buffers.len());
         for (position, buffer) in buffers.into_iter().enumerate() {
             let (dtype, shape) = self.program.output_type(&call.bound, position);

@@ -8,7 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use tj_tensor::DType;
 
 use super::{Form, Lanes, Reason, Shape, Stride, Width};
-use crate::ir::{BinOp, Block, Buf, Kernel, Op, Stmt, Value};
+use crate::ir::{BinOp, Block, Buf, Kernel, Op, Stmt, UnOp, Value};
 
 const SCALAR: i64 = 16;
 
@@ -189,6 +189,7 @@ impl Forms<'_> {
             Op::Get(var) => self.plain(self.kernel.var(var).dtype),
             Op::Load(..) => in_memory(self.width, dtype),
             Op::Unary(_, a) if dtype.is_bool() => self.follow(&[a]),
+            Op::Unary(UnOp::TrailingZeros, _) => Form::Each,
             Op::Unary(..) | Op::Fma(..) => plain,
             Op::Binary(BinOp::FloorDiv | BinOp::Mod | BinOp::Rem, ..) => Form::Each,
             Op::Binary(BinOp::Shl | BinOp::Sar | BinOp::Shr, _, count) => {

@@ -8,9 +8,11 @@
 //! with the fill for a reader that has no entry: so a tree decides what is visited, and never what is computed.
 //!
 //! **Results.** A dense result is stored where it is computed; what a tree leaves out is filled before. A result that is
-//! stored by levels takes two programs with the same loops: one counts the entries of each task, and the other, which is given
-//! where each task starts, writes coordinates and values. A reduction among the loops of the result is collected in a row of
-//! memory with three layers of bits over it, so that its entries come out in order without sorting.
+//! stored by levels is written into room for all entries that there may be, of which the caller says where each task's begins:
+//! by the lengths of lists where a tree of reads bounds what it visits ([`room`]), else by a program with the same loops that
+//! counts. A block of tasks writes its entries one after the other, without those that turn out to be the fill, and says how
+//! many each task wrote, so that the caller closes the gaps. A reduction among the loops of the result is collected in a row
+//! of memory with three layers of bits over it, so that its entries come out in order without sorting.
 //!
 //! **Invariants.** Index arrays hold what their tensors were checked for (`Buffer::holds`), cursors stop at the ends of
 //! their lists, and entries are written only before the start of the next task: `verify` proves all of it.
@@ -18,6 +20,7 @@
 mod collect;
 mod readers;
 mod results;
+pub mod room;
 mod values;
 mod walk;
 
@@ -37,6 +40,9 @@ use crate::build::Builder;
 use crate::ir::{Buf, Grid};
 
 use readers::Reader;
+
+/// Tasks that write one after the other into the same room, so that between them there are no gaps.
+pub const BLOCK: i64 = 64;
 
 /// What a program over levels does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -272,6 +278,7 @@ fn layout(nest: &Nest, phase: Phase) -> Layout {
             let column = (index_dtype(nest.width), list(all.clone()));
             outputs.extend(columns(nest).iter().map(|_| column.clone()));
             outputs.push((own.dtype, list(all)));
+            // How many of them each task wrote.
             outputs.push((DType::I64, list(tasks.clone())));
         }
         Phase::Values => {
@@ -317,6 +324,8 @@ struct Walk<'p> {
     tasks: Tasks,
     /// The axes whose coordinates are written down.
     columns: Vec<u32>,
+    /// How many tasks there are.
+    n_tasks: Dim,
     /// The task that runs.
     task: Option<crate::ir::Value>,
 }
@@ -324,12 +333,17 @@ struct Walk<'p> {
 fn lower_part(nest: &Nest, phase: Phase, part: Part, layout: &Layout, group: &Group) -> Lowered {
     let extent = match (part, phase) {
         (Part::Prefill, _) => nest.plan.queries[0].shape.iter().fold(Dim::ONE, |n, d| n * d.clone()),
+        (Part::Main, Phase::Fill) if tasks(nest) != Tasks::One => layout.tasks.ceildiv(&Dim::from(BLOCK)),
         (Part::Main, _) => layout.tasks.clone(),
     };
     let grid = Grid {
         extent,
         multiple: if part == Part::Prefill { 1024 } else { 1 },
-        cost: if part == Part::Prefill { Dim::ONE } else { cost(nest, layout) },
+        cost: match (part, phase) {
+            (Part::Prefill, _) => Dim::ONE,
+            (Part::Main, Phase::Fill) => cost(nest, layout) * BLOCK,
+            (Part::Main, _) => cost(nest, layout),
+        },
     };
     let word = &nest.plan.queries[0].word;
     let name = match (part, phase) {
@@ -355,6 +369,7 @@ fn lower_part(nest: &Nest, phase: Phase, part: Part, layout: &Layout, group: &Gr
         known: FxHashMap::default(),
         tasks: tasks(nest),
         columns: columns(nest),
+        n_tasks: layout.tasks.clone(),
         task: None,
     };
     if part == Part::Prefill {
@@ -369,16 +384,26 @@ fn lower_part(nest: &Nest, phase: Phase, part: Part, layout: &Layout, group: &Gr
     Lowered { kernel: b.finish(), bindings, numbers, when: None }
 }
 
-/// Rough work of a task: its share of all entries, times what is dense inside.
+/// Rough work of a task: its share of the entries of what it is a part of, times the entries of a list of what is read anew
+/// for each of them, times what is dense inside.
 fn cost(nest: &Nest, layout: &Layout) -> Dim {
-    let entries = layout.positions.iter().filter_map(|levels| levels.last()).fold(Dim::ZERO, |n, d| n + d);
-    let each = entries.floordiv(&(&layout.tasks + 1)) + 1;
     let readers = readers::readers(nest);
+    let first = nest.loops.first().copied();
+    let share = |entries: &Dim, of: &Dim| entries.floordiv(&(of + 1)) + 1;
+    let (mut own, mut each) = (Dim::ONE, Dim::ONE);
+    for reader in &readers {
+        let Some(entries) = layout.positions[reader.argument].last() else { continue };
+        if first.is_none_or(|first| reader.speaks_of(first)) {
+            own = own + share(entries, &layout.tasks);
+        } else if let [outermost, _, ..] = reader.levels.as_slice() {
+            each = each * share(entries, &nest.plan.inputs[reader.argument].shape[outermost.dim]);
+        }
+    }
     let listed = |index: u32| readers.iter().any(|reader| reader.speaks_of(index));
     let dense = (0..nest.extents.len() as u32)
-        .filter(|&index| !listed(index) && nest.loops.first() != Some(&index))
+        .filter(|&index| !listed(index) && first != Some(index))
         .fold(Dim::ONE, |n, index| n * nest.extents[index as usize].clone());
-    each * dense * 8
+    own * each * dense * 8
 }
 
 impl Walk<'_> {

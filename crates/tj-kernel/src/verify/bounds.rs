@@ -422,6 +422,7 @@ impl Ctx<'_> {
                 None => Known::default(),
             },
             Op::Unary(UnOp::Neg, a) => self.exact(a).map(|a| Known::exact(-&*a)).unwrap_or_default(),
+            Op::Unary(UnOp::TrailingZeros, a) => self.numbers(0, 8 * self.kernel.dtype(a).size() as i64),
             Op::Binary(op, a, b) => self.binary(op, a, b),
             Op::Select(_, a, b) => {
                 let (a, b) = (self.known[a.index()].clone(), self.known[b.index()].clone());

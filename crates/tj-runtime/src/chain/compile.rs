@@ -2,6 +2,7 @@
 
 use tj_ir::expr::Source;
 use tj_ir::{Known, LazyTensor, Symbol};
+use tj_kernel::lower::sparse::room::room;
 use tj_kernel::lower::sparse::{NestProgram, Phase, columns, lower_nest, tasks};
 use tj_plan::sparse::steps::{StepProgram, steps};
 use tj_plan::sparse::{Nest, ResultKind, StoredInput};
@@ -79,14 +80,20 @@ fn compile_nest(
     engine: Engine,
     clock: &mut Clock<'_>,
 ) -> Result<NestCode, Error> {
-    let (first, second) = match nest.result {
+    let (phase, room) = match nest.result {
         ResultKind::Dense => (Phase::Dense, None),
         ResultKind::AsArgument(_) => (Phase::Values, None),
-        ResultKind::Stored => (Phase::Count, Some(Phase::Fill)),
+        ResultKind::Stored => (Phase::Fill, room(nest)),
     };
-    let first = part(lower_nest(nest, first), guards, options, engine, clock)?;
-    let second =
-        second.map(|phase| part(lower_nest(nest, phase), Vec::new(), options, engine, clock)).transpose()?;
+    let mut guards = guards;
+    let count = match (phase, &room) {
+        (Phase::Fill, None) => {
+            let guards = std::mem::take(&mut guards);
+            Some(part(lower_nest(nest, Phase::Count), guards, options, engine, clock)?)
+        }
+        (Phase::Dense | Phase::Count | Phase::Fill | Phase::Values, _) => None,
+    };
+    let main = part(lower_nest(nest, phase), guards, options, engine, clock)?;
     Ok(NestCode {
         arguments: nest.arguments.clone(),
         result: nest.result,
@@ -94,8 +101,9 @@ fn compile_nest(
         tasks: tasks(nest),
         columns: columns(nest),
         shape: nest.plan.queries[0].shape.to_vec(),
-        first,
-        second,
+        room,
+        count,
+        main,
     })
 }
 

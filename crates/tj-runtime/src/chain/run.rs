@@ -5,14 +5,15 @@ use std::time::Duration;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use tj_ir::expr::Source;
-use tj_kernel::lower::sparse::{Array, Tasks};
+use tj_kernel::lower::sparse::{Array, BLOCK, Tasks};
 use tj_plan::sparse::{Argument, ResultKind};
 use tj_tensor::{
-    Coordinate, Duplicates, Format, Indices, Leaf, LeafKind, Level, LevelFormat, LevelKind, Order, Repeats,
-    Scalar, Tensor, Widths,
+    Buffer, Coordinate, Duplicates, Format, Indices, Leaf, LeafKind, Level, LevelFormat, LevelKind, Order,
+    Repeats, Scalar, SliceSpec, Tensor, Widths,
 };
 
-use super::{Chain, NestCode, Part, Work};
+use super::gaps::{self, Block};
+use super::{Chain, NestCode, Part, Work, room};
 use crate::bind::Values;
 use crate::budget;
 use crate::call::{Arguments, Call};
@@ -65,13 +66,13 @@ pub(crate) fn run(
                 let dense = from.iter().map(|tensor| runner.dense(tensor));
                 let dense: Vec<Tensor> = dense.collect::<Result<_, _>>()?;
                 drop(from);
-                let results = runner.call(executable, &dense, &[], number)?;
+                let results = runner.call(executable, &dense, &[], number, &mut |_| Ok(()))?;
                 number += 1;
                 results
             }
             Work::Nest(nest) => {
                 let result = runner.nest(nest, &from, number)?;
-                number += 1 + usize::from(nest.second.is_some());
+                number += 1 + usize::from(nest.count.is_some());
                 vec![result]
             }
         };
@@ -107,6 +108,7 @@ impl Runner<'_> {
         inputs: &[Tensor],
         counts: &[i64],
         number: usize,
+        then: &mut dyn FnMut(&mut [Buffer]) -> Result<(), Error>,
     ) -> Result<Vec<Tensor>, Error> {
         let values: Values = self.sizes.iter().chain(counts).copied().collect();
         let inputs: SmallVec<[&Tensor; 8]> = inputs.iter().collect();
@@ -119,7 +121,7 @@ impl Runner<'_> {
         if self.timed {
             call = call.timed(program);
         }
-        let (outputs, cost) = executable.finish(&call, self.numbers, SmallVec::new())?;
+        let (outputs, cost) = executable.finish_then(&call, self.numbers, SmallVec::new(), then)?;
         self.spent.push((number, cost, call.kernel_times(program)));
         Ok(outputs)
     }
@@ -144,31 +146,39 @@ impl Runner<'_> {
                 }
             });
         }
-        let first = self.part(&nest.first, &arguments, None, number)?;
         let fill = nest.fill;
         match nest.result {
-            ResultKind::Dense => first.into_iter().next().ok_or_else(missing),
+            ResultKind::Dense => {
+                let results = self.part(&nest.main, &arguments, None, number)?;
+                results.into_iter().next().ok_or_else(missing)
+            }
             ResultKind::AsArgument(of) => {
-                let [values, drops] = two(first)?;
+                let [values, drops] = two(self.part(&nest.main, &arguments, None, number)?)?;
                 let fill = fill.ok_or_else(missing)?;
                 pruned(arguments[of].with_values(values, fill)?, &drops)
             }
             ResultKind::Stored => {
-                let counts = first.into_iter().next().ok_or_else(missing)?;
-                let (starts, entries) = starts(&counts)?;
-                let second = nest.second.as_ref().ok_or_else(missing)?;
-                let written = self.part(second, &arguments, Some((&starts, entries)), number + 1)?;
-                self.assembled(nest, &starts, written)
+                let (starts, number) = match (&nest.room, &nest.count) {
+                    (Some(room), _) => (room::starts(room, &nest.tasks, &arguments)?, number),
+                    (None, Some(count)) => {
+                        let counts = self.part(count, &arguments, None, number)?;
+                        (starts(&counts.into_iter().next().ok_or_else(missing)?)?, number + 1)
+                    }
+                    (None, None) => return Err(missing()),
+                };
+                let written = self.part(&nest.main, &arguments, Some(starts), number)?;
+                self.assembled(nest, written)
             }
         }
     }
 
-    /// Runs one program of a nest.
+    /// Runs one program of a nest. If it writes entries, `starts` says where each task may begin; then the results are
+    /// without gaps, and the last one is where the entries of each task start.
     fn part(
         &mut self,
         part: &Part,
         arguments: &[Tensor],
-        starts: Option<(&Tensor, i64)>,
+        starts: Option<Vec<i64>>,
         number: usize,
     ) -> Result<Vec<Tensor>, Error> {
         let mut counts = Vec::with_capacity(part.counts.len() + 1);
@@ -176,22 +186,49 @@ impl Runner<'_> {
             let stored = arguments[argument].stored().ok_or_else(missing)?;
             counts.push(stored.positions_below(level) as i64);
         }
-        counts.extend(starts.map(|(_, entries)| entries));
+        let room = starts.as_ref().and_then(|starts| starts.last().copied());
+        counts.extend(room);
+        let starts = starts.map(|starts| Tensor::from_shape_vec([starts.len()], starts)).transpose()?;
         let mut inputs = Vec::with_capacity(part.inputs.len());
         for &(argument, array) in &part.inputs {
             inputs.push(match (array, arguments.get(argument)) {
-                (Array::Starts, _) => starts.ok_or_else(missing)?.0.clone(),
+                (Array::Starts, _) => starts.clone().ok_or_else(missing)?,
                 (array, Some(tensor)) => self::array(tensor, array)?,
                 (_, None) => return Err(missing()),
             });
         }
-        self.call(&part.executable, &inputs, &counts, number)
+        let Some(starts) = starts else {
+            return self.call(&part.executable, &inputs, &counts, number, &mut |_| Ok(()));
+        };
+        let threads = part.executable.program.threads;
+        let mut entries = Vec::new();
+        let mut outputs = self.call(&part.executable, &inputs, &counts, number, &mut |buffers| {
+            let (counts, lists) = buffers.split_last_mut().ok_or_else(missing)?;
+            let counts: &[i64] = bytemuck::try_cast_slice(counts.as_bytes()).map_err(|_| missing())?;
+            let starts = starts.as_slice::<i64>().ok_or_else(missing)?;
+            let blocks: Vec<Block> = blocks(starts, counts);
+            gaps::close(lists, &blocks, threads);
+            entries = cumulated(counts);
+            Ok(())
+        })?;
+        outputs.pop();
+        let n = entries.last().copied().unwrap_or(0);
+        let room = room.unwrap_or(0);
+        for output in &mut outputs {
+            if n < room {
+                let part = output.slice(0, SliceSpec { start: Some(0), stop: Some(n), step: 1 })?;
+                // Room that stays empty for the most part is not kept by what lies in it.
+                *output = if n < room / 2 { copied(&part)? } else { part };
+            }
+        }
+        outputs.push(Tensor::from(entries));
+        Ok(outputs)
     }
 
     /// Entries as a tensor.
-    fn assembled(&self, nest: &NestCode, starts: &Tensor, written: Vec<Tensor>) -> Result<Tensor, Error> {
+    fn assembled(&self, nest: &NestCode, written: Vec<Tensor>) -> Result<Tensor, Error> {
         let fill = nest.fill.ok_or_else(missing)?;
-        let symbols = nest.first.executable.program.binder.symbols();
+        let symbols = nest.main.executable.program.binder.symbols();
         let value = |symbol: &tj_ir::Symbol| {
             let at = symbols.iter().position(|known| known == symbol)?;
             self.sizes.get(at).copied()
@@ -201,7 +238,7 @@ impl Runner<'_> {
             shape.push(usize::try_from(dim.eval(&value)?).unwrap_or(0));
         }
         let mut written = written;
-        let (drops, values) = (written.pop().ok_or_else(missing)?, written.pop().ok_or_else(missing)?);
+        let (starts, values) = (written.pop().ok_or_else(missing)?, written.pop().ok_or_else(missing)?);
         let columns = written;
         let rows = nest.tasks == Tasks::Rows;
         if !nest.columns.is_sorted() {
@@ -209,12 +246,10 @@ impl Runner<'_> {
             order.sort_by_key(|&at| nest.columns[at]);
             let mut coordinates: Vec<Tensor> = order.into_iter().map(|at| columns[at].clone()).collect();
             if rows {
-                coordinates.insert(0, rows_of(starts)?);
+                coordinates.insert(0, rows_of(&starts)?);
             }
             let format = Format::coo(shape.len());
-            let result =
-                Tensor::from_entries(shape, &coordinates, values, fill, Duplicates::Refuse, &format)?;
-            return pruned(result, &drops);
+            return Ok(Tensor::from_entries(shape, &coordinates, values, fill, Duplicates::Refuse, &format)?);
         }
         let rank = shape.len();
         let list =
@@ -230,7 +265,7 @@ impl Runner<'_> {
         }
         let all = values.count()?;
         let positions = match rows {
-            true => Indices::from_tensor(starts, "starts")?,
+            true => Indices::from_tensor(&starts, "starts")?,
             false => Indices::new(&[0, all], None)?,
         };
         for (at, column) in columns.iter().enumerate() {
@@ -245,11 +280,11 @@ impl Runner<'_> {
             levels.push(level);
         }
         let format = Format::new(formats, LeafKind::Values)?;
-        pruned(Tensor::from_levels(format, shape, levels, Leaf::Values(values), fill)?, &drops)
+        Ok(Tensor::from_levels(format, shape, levels, Leaf::Values(values), fill)?)
     }
 }
 
-fn missing() -> Error {
+pub(super) fn missing() -> Error {
     internal("chain", &"something that a nest gives is missing")
 }
 
@@ -264,8 +299,11 @@ fn pruned(tensor: Tensor, drops: &Tensor) -> Result<Tensor, Error> {
 }
 
 /// Where each task starts, and where the last one ends.
-fn starts(counts: &Tensor) -> Result<(Tensor, i64), Error> {
-    let counts = counts.to_vec::<i64>()?;
+fn starts(counts: &Tensor) -> Result<Vec<i64>, Error> {
+    Ok(cumulated(&counts.to_vec::<i64>()?))
+}
+
+fn cumulated(counts: &[i64]) -> Vec<i64> {
     let mut starts = Vec::with_capacity(counts.len() + 1);
     let mut all = 0_i64;
     starts.push(0);
@@ -273,8 +311,28 @@ fn starts(counts: &Tensor) -> Result<(Tensor, i64), Error> {
         all += count;
         starts.push(all);
     }
-    let len = starts.len();
-    Ok((Tensor::from_shape_vec([len], starts)?, all))
+    starts
+}
+
+/// The same elements in memory of their own.
+fn copied(list: &Tensor) -> Result<Tensor, Error> {
+    let buffer = Buffer::copy_of(list.as_bytes().unwrap_or(&[]))?;
+    Ok(Tensor::from_buffer(list.dtype(), list.shape(), buffer)?)
+}
+
+/// The room of each block of tasks, and how much of it is taken.
+fn blocks(starts: &[i64], counts: &[i64]) -> Vec<Block> {
+    let tasks = counts.chunks(BLOCK as usize).enumerate();
+    let block = |(at, counts): (usize, &[i64])| {
+        let first = at * BLOCK as usize;
+        let (start, end) = (starts[first], starts[first + counts.len()]);
+        Block {
+            start: start as usize,
+            room: (end - start) as usize,
+            len: counts.iter().sum::<i64>() as usize,
+        }
+    };
+    tasks.map(block).collect()
 }
 
 /// What a tensor takes in a format of dense levels and lists, at most: a dense level has a position for each coordinate.

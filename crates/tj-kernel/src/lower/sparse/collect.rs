@@ -2,8 +2,9 @@
 //!
 //! A row has a cell for each place, and three layers of bits: one for each cell that holds something, one for each word of
 //! those that is not 0, and one for each word of these. Adding to a cell sets three bits at most; going through the bits from
-//! the top gives the entries in order, at a cost that follows their number: an empty layer skips 32768 cells by one word. Bits
-//! are taken away on the way, so that the row is empty again for the next task.
+//! the top gives the entries in order, at a cost that follows their number: an empty layer skips 262144 cells by one word. Bits
+//! are taken away on the way, so that the row is empty again for the next task. Where entries are counted, a cell counts when
+//! its bit is set, and words are emptied without a look at their bits.
 
 use tj_ir::expand::expand;
 use tj_ir::{Dim, ReduceOp};
@@ -12,20 +13,26 @@ use tj_tensor::DType;
 use super::results::Writer;
 use super::walk::Range;
 use super::{Phase, Walk};
-use crate::ir::{BinOp, Buf, CmpOp, LoopKind, Value, Var};
+use crate::ir::{BinOp, Buf, CmpOp, LoopKind, UnOp, Value, Var};
 
 /// Bits in a word, as a power of two.
-const WORD: i64 = 5;
+const WORD: i64 = 6;
 
-/// Cells below one word of the top layer.
-const TOP: i64 = 1 << (3 * WORD);
+/// One layer of bits, or the cells below them.
+#[derive(Clone, Copy)]
+struct Layer {
+    words: Buf,
+    /// How many there are.
+    len: Value,
+}
 
 /// A row.
 struct Row {
+    /// None where entries are only counted.
     cells: Option<Buf>,
+    n_cells: Value,
     /// From the bottom.
-    layers: [Buf; 3],
-    top: Value,
+    layers: [Layer; 3],
 }
 
 impl Walk<'_> {
@@ -38,49 +45,39 @@ impl Walk<'_> {
         let axes: Vec<u32> =
             loops[leading..].iter().copied().filter(|&index| (index as usize) < rank).collect();
         let row = self.row_memory(&axes);
-        let count_out = (self.phase == Phase::Count).then(|| self.output(0));
-        self.first(loops, &mut |walk, task| {
-            let zero = walk.ctx.b.int(0);
-            let count = walk.ctx.b.declare(zero);
-            let mut writer = (walk.phase == Phase::Fill).then(|| walk.writer(task));
-            let rest = if task.is_some() { &loops[1..] } else { loops };
-            let left = leading - usize::from(task.is_some());
+        self.tasks_of(loops, &mut |walk, rest, mut results| {
+            let left = leading - (loops.len() - rest.len());
             walk.loops(&rest[..left], Range::Whole, &tree, &mut |walk| {
                 walk.loops(&rest[left..], Range::Whole, &tree, &mut |walk| {
                     let cell = walk.cell(&axes);
-                    walk.touch(&row, cell, inner, op);
+                    walk.touch(&row, cell, inner, op, results.count());
                 });
-                walk.emptied(&row, &axes, count, writer.as_mut());
+                walk.emptied(&row, &axes, results.writer());
             });
-            match (&writer, count_out) {
-                (Some(writer), _) => walk.close(writer),
-                (None, Some(out)) => {
-                    let n = walk.ctx.b.get(count);
-                    walk.ctx.b.store(out, task.unwrap_or(zero), n);
-                }
-                (None, None) => {}
-            }
         });
     }
 
     fn row_memory(&mut self, axes: &[u32]) -> Row {
         let extents: Vec<Dim> = axes.iter().map(|&axis| self.nest.extents[axis as usize].clone()).collect();
         let cells: Dim = extents.iter().product();
-        let top = cells.ceildiv(&Dim::from(TOP));
-        let layers = [1_i64 << (2 * WORD), 1 << WORD, 1]
-            .map(|words| self.ctx.scratch("bits".to_string(), DType::I64, &top * words));
+        let n_cells = self.ctx.size(&cells);
         let dtype = self.nest.plan.queries[0].dtype;
-        let cells =
-            (self.phase == Phase::Fill).then(|| self.ctx.scratch("row".to_string(), dtype, &top * TOP));
+        let memory =
+            (self.phase == Phase::Fill).then(|| self.ctx.scratch("row".to_string(), dtype, cells.clone()));
         let zero = self.ctx.b.int(0);
-        for (layer, words) in layers.iter().zip([1_i64 << (2 * WORD), 1 << WORD, 1]) {
-            let end = self.ctx.size(&(&top * words));
+        let mut words = cells;
+        let layers = [(); 3].map(|()| {
+            words = words.ceildiv(&Dim::from(1_i64 << WORD));
+            let layer = Layer {
+                words: self.ctx.scratch("bits".to_string(), DType::I64, words.clone()),
+                len: self.ctx.size(&words),
+            };
             let var = self.ctx.b.open_loop();
-            self.ctx.b.store(*layer, var, zero);
-            self.ctx.b.close_loop(LoopKind::Lanes(16), var, zero, end);
-        }
-        let top = self.ctx.size(&top);
-        Row { cells, layers, top }
+            self.ctx.b.store(layer.words, var, zero);
+            self.ctx.b.close_loop(LoopKind::Lanes(16), var, zero, layer.len);
+            layer
+        });
+        Row { cells: memory, n_cells, layers }
     }
 
     /// The cell at the current coordinates.
@@ -90,34 +87,39 @@ impl Walk<'_> {
         self.ctx.dim(&crate::lower::address::linear(&at, &extents))
     }
 
-    /// Adds a value to a cell.
-    fn touch(&mut self, row: &Row, cell: Value, inner: tj_ir::ExprId, op: ReduceOp) {
+    /// Adds a value to a cell, or counts the cell if it is new.
+    fn touch(&mut self, row: &Row, cell: Value, inner: tj_ir::ExprId, op: ReduceOp, count: Option<Var>) {
         let value = row.cells.map(|_| self.value(inner));
         let b = &mut self.ctx.b;
-        let (five, mask, one, zero) = (b.int(WORD), b.int((1 << WORD) - 1), b.int(1), b.int(0));
-        let word_at = b.binary(BinOp::Sar, cell, five);
+        let (word_bits, mask, one, zero) = (b.int(WORD), b.int((1 << WORD) - 1), b.int(1), b.int(0));
+        let word_at = b.binary(BinOp::Sar, cell, word_bits);
         let bit = b.binary(BinOp::And, cell, mask);
         let flag = b.binary(BinOp::Shl, one, bit);
-        let word = b.load_here(row.layers[0], word_at);
+        let word = b.load_here(row.layers[0].words, word_at);
         let set = b.binary(BinOp::And, word, flag);
         let is_new = b.compare(CmpOp::Eq, set, zero);
         b.open_condition();
         let with = b.binary(BinOp::Or, word, flag);
-        b.store(row.layers[0], word_at, with);
+        b.store(row.layers[0].words, word_at, with);
         if let (Some(cells), Some(value)) = (row.cells, value) {
             b.store(cells, cell, value);
+        }
+        if let Some(count) = count {
+            let n = b.get(count);
+            let more = b.binary(BinOp::Add, n, one);
+            b.set(count, more);
         }
         // The layers above know already if the word was not empty.
         let was_empty = b.compare(CmpOp::Eq, word, zero);
         b.open_condition();
         let mut at = word_at;
-        for &layer in &row.layers[1..] {
+        for layer in &row.layers[1..] {
             let bit = b.binary(BinOp::And, at, mask);
             let flag = b.binary(BinOp::Shl, one, bit);
-            at = b.binary(BinOp::Sar, at, five);
-            let word = b.load_here(layer, at);
+            at = b.binary(BinOp::Sar, at, word_bits);
+            let word = b.load_here(layer.words, at);
             let with = b.binary(BinOp::Or, word, flag);
-            b.store(layer, at, with);
+            b.store(layer.words, at, with);
         }
         let then = b.close_block();
         b.push_if(was_empty, then, Vec::new());
@@ -132,58 +134,47 @@ impl Walk<'_> {
         b.push_if(is_new, fresh, again);
     }
 
-    /// Takes all entries out of a row, in order.
-    fn emptied(&mut self, row: &Row, axes: &[u32], count: Var, mut writer: Option<&mut Writer>) {
+    /// Takes all entries out of a row, in order, and writes them down where that is asked for.
+    fn emptied(&mut self, row: &Row, axes: &[u32], mut writer: Option<&mut Writer>) {
         let zero = self.ctx.b.int(0);
-        let top = self.ctx.b.open_loop();
-        self.bits(row.layers[2], top, &mut |walk, middle| {
-            walk.bits(row.layers[1], middle, &mut |walk, bottom| {
-                walk.bits(row.layers[0], bottom, &mut |walk, cell| match (&mut writer, row.cells) {
-                    (Some(writer), Some(cells)) => {
-                        let value = walk.ctx.b.load_here(cells, cell);
-                        let coordinates = walk.coordinates(axes, cell);
-                        walk.write(writer, Some(&coordinates), value);
-                    }
-                    (_, _) => {
-                        let (n, one) = (walk.ctx.b.get(count), walk.ctx.b.int(1));
-                        let more = walk.ctx.b.binary(BinOp::Add, n, one);
-                        walk.ctx.b.set(count, more);
-                    }
-                });
+        let [bottom, middle, top] = row.layers;
+        let word = self.ctx.b.open_loop();
+        self.bits(top, word, middle.len, &mut |walk, at| {
+            walk.bits(middle, at, bottom.len, &mut |walk, at| match (&mut writer, row.cells) {
+                (Some(writer), Some(cells)) => walk.bits(bottom, at, row.n_cells, &mut |walk, cell| {
+                    let value = walk.ctx.b.load_here(cells, cell);
+                    let coordinates = walk.coordinates(axes, cell);
+                    walk.write(writer, Some(&coordinates), value);
+                }),
+                (_, _) => walk.ctx.b.store(bottom.words, at, zero),
             });
         });
-        self.ctx.b.close_loop(LoopKind::Serial, top, zero, row.top);
+        self.ctx.b.close_loop(LoopKind::Serial, word, zero, top.len);
     }
 
-    /// Takes the bits of a word, the lowest first; `body` gets the place in the layer below.
-    fn bits(&mut self, layer: Buf, at: Value, body: &mut dyn FnMut(&mut Self, Value)) {
+    /// Takes the bits of a word, the lowest first; `body` gets the place in the layer below, which has `len`.
+    fn bits(&mut self, layer: Layer, at: Value, len: Value, body: &mut dyn FnMut(&mut Self, Value)) {
         let b = &mut self.ctx.b;
-        let (zero, five) = (b.int(0), b.int(WORD));
-        let first = b.load_here(layer, at);
+        let (zero, one, word_bits) = (b.int(0), b.int(1), b.int(WORD));
+        let first = b.load_here(layer.words, at);
         let some = b.compare(CmpOp::Ne, first, zero);
         b.open_condition();
-        b.store(layer, at, zero);
-        let start = b.binary(BinOp::Shl, at, five);
+        b.store(layer.words, at, zero);
+        let start = b.binary(BinOp::Shl, at, word_bits);
+        let last = b.binary(BinOp::Sub, len, one);
         let word = b.declare(first);
         b.open_condition();
         let left = b.get(word);
         let more = b.compare(CmpOp::Ne, left, zero);
         let head = b.close_block();
         b.open_condition();
-        let one = b.int(1);
         let less = b.binary(BinOp::Sub, left, one);
         let rest = b.binary(BinOp::And, left, less);
         b.set(word, rest);
-        // The lowest bit, and its number: the exponent of the power of two that it is.
-        let negative = b.binary(BinOp::Sub, zero, left);
-        let low = b.binary(BinOp::And, left, negative);
-        let float = b.cast(low, DType::F64);
-        let bits = b.bitcast(float, DType::I64);
-        let (shift, bias, mask) = (b.int(52), b.int(1023), b.int((1 << WORD) - 1));
-        let exponent = b.binary(BinOp::Sar, bits, shift);
-        let number = b.binary(BinOp::Sub, exponent, bias);
-        let number = b.binary(BinOp::And, number, mask);
+        let number = b.unary(UnOp::TrailingZeros, left);
         let place = b.binary(BinOp::Add, start, number);
+        // No bit is set beyond the last place; this says so.
+        let place = b.binary(BinOp::Min, place, last);
         body(self, place);
         let b = &mut self.ctx.b;
         let round = b.close_block();

@@ -7,8 +7,8 @@ use tj_plan::sparse::space::Tree;
 use tj_tensor::{DType, Scalar};
 
 use super::walk::Range;
-use super::{Phase, Tasks, Walk, nest_spaces, readers};
-use crate::ir::{BinOp, Buf, CmpOp, LoopKind, Value, Var};
+use super::{BLOCK, Phase, Tasks, Walk, nest_spaces, readers};
+use crate::ir::{BinOp, Buf, CmpOp, LoopKind, UnOp, Value, Var};
 use crate::lower::address::linear;
 
 /// Elements of a loop that stores side by side.
@@ -56,8 +56,7 @@ impl Walk<'_> {
             (Phase::Dense, None) => self.stored_everywhere(&loops),
             (Phase::Dense, Some(op)) => self.added(&loops, op),
             (Phase::Count | Phase::Fill, Some(op)) => self.collected(&loops, op),
-            (Phase::Count, None) => self.counted(&loops),
-            (Phase::Fill, None) => self.written(&loops),
+            (Phase::Count | Phase::Fill, None) => self.listed(&loops),
             (Phase::Values, _) => self.of_entries(&loops),
         }
     }
@@ -66,18 +65,18 @@ impl Walk<'_> {
         self.tree(self.nest.inner)
     }
 
-    /// The first of `loops` over the task range if there are tasks, with the number of the task for `body`.
-    pub fn first(&mut self, loops: &[u32], body: &mut dyn FnMut(&mut Self, Option<Value>)) {
+    /// The first of `loops` over a range of tasks if there are tasks, with the number of the task for `body`.
+    pub fn first(&mut self, loops: &[u32], range: Range, body: &mut dyn FnMut(&mut Self, Option<Value>)) {
         let tree = self.inner_tree();
         match (&self.tasks, loops.first()) {
             (Tasks::Rows, Some(&first)) => {
-                self.walk(first, &tree, Range::Task, &mut |walk| {
+                self.walk(first, &tree, range, &mut |walk| {
                     let row = walk.ctx.index[&first];
                     body(walk, Some(row));
                 });
             }
             (Tasks::Entries, Some(&first)) => {
-                self.walk(first, &tree, Range::Task, &mut |walk| {
+                self.walk(first, &tree, range, &mut |walk| {
                     let entry = walk.task;
                     body(walk, entry);
                 });
@@ -228,57 +227,76 @@ impl Walk<'_> {
         });
     }
 
-    /// How many entries each task has, structure alone.
-    fn counted(&mut self, loops: &[u32]) {
-        let out = self.output(0);
-        let tree = self.inner_tree();
-        self.first(loops, &mut |walk, task| {
-            let zero = walk.ctx.b.int(0);
-            let count = walk.ctx.b.declare(zero);
-            let rest = walk.after_first(loops).to_vec();
-            walk.loops(&rest, Range::Whole, &tree, &mut |walk| {
-                let (n, one) = (walk.ctx.b.get(count), walk.ctx.b.int(1));
-                let more = walk.ctx.b.binary(BinOp::Add, n, one);
-                walk.ctx.b.set(count, more);
+    /// Entries of a stored result: how many each task may have, or coordinates and values.
+    fn listed(&mut self, loops: &[u32]) {
+        let (inner, tree) = (self.nest.inner, self.inner_tree());
+        self.tasks_of(loops, &mut |walk, rest, mut results| {
+            walk.loops(rest, Range::Whole, &tree, &mut |walk| match &mut results {
+                Results::Counted(count) => {
+                    let (n, one) = (walk.ctx.b.get(*count), walk.ctx.b.int(1));
+                    let more = walk.ctx.b.binary(BinOp::Add, n, one);
+                    walk.ctx.b.set(*count, more);
+                }
+                Results::Written(writer) => {
+                    let value = walk.value(inner);
+                    walk.write(writer, None, value);
+                }
             });
-            let n = walk.ctx.b.get(count);
-            let task = task.unwrap_or(zero);
-            walk.ctx.b.store(out, task, n);
         });
     }
 
-    /// Coordinates and values.
-    fn written(&mut self, loops: &[u32]) {
-        let inner = self.nest.inner;
-        let tree = self.inner_tree();
-        self.first(loops, &mut |walk, task| {
-            let mut writer = walk.writer(task);
-            let rest = walk.after_first(loops).to_vec();
-            walk.loops(&rest, Range::Whole, &tree, &mut |walk| {
-                let value = walk.value(inner);
-                walk.write(&mut writer, None, value);
-            });
-            walk.close(&writer);
-        });
-    }
-
-    /// Where a task writes.
-    pub fn writer(&mut self, task: Option<Value>) -> Writer {
+    /// Runs every task, with the loops that are left inside of it, and stores how many entries it had.
+    pub fn tasks_of(&mut self, loops: &[u32], body: &mut dyn FnMut(&mut Self, &[u32], Results<'_>)) {
         let zero = self.ctx.b.int(0);
-        let task = task.unwrap_or(zero);
+        let rest = self.after_first(loops).to_vec();
+        if self.phase == Phase::Count {
+            let out = self.output(0);
+            return self.first(loops, Range::Task, &mut |walk, task| {
+                let count = walk.ctx.b.declare(zero);
+                body(walk, &rest, Results::Counted(count));
+                let n = walk.ctx.b.get(count);
+                walk.ctx.b.store(out, task.unwrap_or(zero), n);
+            });
+        }
+        let counts = self.output(self.columns.len() + 1);
+        let mut task_of = |walk: &mut Self, writer: &mut Writer, task: Value| {
+            let before = walk.ctx.b.get(writer.at);
+            body(walk, &rest, Results::Written(writer));
+            let after = walk.ctx.b.get(writer.at);
+            let n = walk.ctx.b.binary(BinOp::Sub, after, before);
+            walk.ctx.b.store(counts, task, n);
+        };
+        if self.tasks == Tasks::One {
+            let one = self.ctx.b.int(1);
+            let mut writer = self.writer(zero, one);
+            return task_of(self, &mut writer, zero);
+        }
+        let (lo, hi) = self.ctx.b.task();
+        let block = self.ctx.b.open_loop();
+        let all = self.ctx.size(&self.n_tasks.clone());
+        let size = self.ctx.b.int(BLOCK);
+        let start = self.ctx.b.binary(BinOp::Mul, block, size);
+        let first = self.ctx.b.binary(BinOp::Min, start, all);
+        let end = self.ctx.b.binary(BinOp::Add, start, size);
+        let end = self.ctx.b.binary(BinOp::Min, end, all);
+        let mut writer = self.writer(first, end);
+        self.first(loops, Range::Part(first, end), &mut |walk, task| {
+            task_of(walk, &mut writer, task.unwrap_or(zero));
+        });
+        self.ctx.b.close_loop(LoopKind::Serial, block, lo, hi);
+    }
+
+    /// Where the tasks from `first` to `end` write.
+    fn writer(&mut self, first: Value, end: Value) -> Writer {
         let starts = self.ctx.source(tj_ir::expr::Source::Input(self.ctx.plan.inputs.len() as u32 - 1));
-        let one = self.ctx.b.int(1);
-        let next = self.ctx.b.binary(BinOp::Add, task, one);
-        let (lo, end) = (self.ctx.b.load(starts, task), self.ctx.b.load(starts, next));
+        let (lo, end) = (self.ctx.b.load_here(starts, first), self.ctx.b.load_here(starts, end));
         let columns: Vec<Buf> = (0..self.columns.len()).map(|at| self.output(at)).collect();
         let values = self.output(columns.len());
-        let drops = self.output(columns.len() + 1);
         let at = self.ctx.b.declare(lo);
-        let dropped = self.ctx.b.declare(zero);
-        Writer { task, at, end, columns, values, drops, dropped }
+        Writer { at, end, columns, values }
     }
 
-    /// Writes an entry at the current coordinates, or at these.
+    /// Writes an entry at the current coordinates, or at these; the next one takes its place if it is the fill.
     pub fn write(&mut self, writer: &mut Writer, coordinates: Option<&[Value]>, value: Value) {
         let own: Vec<Value> = match coordinates {
             Some(coordinates) => coordinates.to_vec(),
@@ -286,7 +304,7 @@ impl Walk<'_> {
         };
         let dtype = super::index_dtype(self.nest.width);
         let at = self.ctx.b.get(writer.at);
-        // The tasks were counted, so that this holds; it says that no task writes where the next one does.
+        // There is room for all entries, so that this holds; it says that no task writes where another one does.
         let inside = self.ctx.b.compare(CmpOp::Lt, at, writer.end);
         self.ctx.b.open_condition();
         for (&column, coordinate) in writer.columns.iter().zip(own) {
@@ -294,12 +312,18 @@ impl Walk<'_> {
             self.ctx.b.store(column, at, narrow);
         }
         self.ctx.b.store(writer.values, at, value);
-        let one = self.ctx.b.int(1);
-        let next = self.ctx.b.binary(BinOp::Add, at, one);
+        let step = match self.nest.fill {
+            Some(fill) => {
+                let is_fill = self.same_bits(value, fill);
+                let counts = self.ctx.b.unary(UnOp::Not, is_fill);
+                self.ctx.b.cast(counts, DType::I64)
+            }
+            None => self.ctx.b.int(1),
+        };
+        let next = self.ctx.b.binary(BinOp::Add, at, step);
         self.ctx.b.set(writer.at, next);
         let then = self.ctx.b.close_block();
         self.ctx.b.push_if(inside, then, Vec::new());
-        self.count_fill(writer.dropped, value);
     }
 
     /// Counts a value that is the fill, by its bits.
@@ -322,18 +346,13 @@ impl Walk<'_> {
         expand(b, Op::Equal, &[value, fill])
     }
 
-    pub fn close(&mut self, writer: &Writer) {
-        let dropped = self.ctx.b.get(writer.dropped);
-        self.ctx.b.store(writer.drops, writer.task, dropped);
-    }
-
     /// Values alone, one for each entry of an argument.
     fn of_entries(&mut self, loops: &[u32]) {
         let inner = self.nest.inner;
         let tree = self.inner_tree();
         let Tree::Leaf(leaf) = tree else { panic!("lower: values alone are those of one reader") };
         let (values, drops) = (self.output(0), self.output(1));
-        self.first(loops, &mut |walk, task| {
+        self.first(loops, Range::Task, &mut |walk, task| {
             let zero = walk.ctx.b.int(0);
             let dropped = walk.ctx.b.declare(zero);
             let rest = walk.after_first(loops).to_vec();
@@ -352,13 +371,30 @@ impl Walk<'_> {
     }
 }
 
-/// Where a task writes its entries.
+/// Where tasks write their entries, one after the other.
 pub(super) struct Writer {
-    task: Value,
     at: Var,
     end: Value,
     columns: Vec<Buf>,
     values: Buf,
-    drops: Buf,
-    dropped: Var,
+}
+
+/// What is done with the entries of a task.
+pub(super) enum Results<'w> {
+    /// They are counted.
+    Counted(Var),
+    /// They are written down.
+    Written(&'w mut Writer),
+}
+
+impl Results<'_> {
+    /// The count.
+    pub fn count(&self) -> Option<Var> {
+        if let Results::Counted(count) = self { Some(*count) } else { None }
+    }
+
+    /// Where they are written.
+    pub fn writer(&mut self) -> Option<&mut Writer> {
+        if let Results::Written(writer) = self { Some(writer) } else { None }
+    }
 }

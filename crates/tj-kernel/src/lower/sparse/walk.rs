@@ -22,6 +22,8 @@ pub(super) enum Range {
     Whole,
     /// The part of the task: of its coordinates, or of the entries of the one list.
     Task,
+    /// A part of that.
+    Part(Value, Value),
 }
 
 impl Walk<'_> {
@@ -65,6 +67,7 @@ impl Walk<'_> {
     pub fn everywhere(&mut self, index: u32, range: Range, kind: LoopKind, body: &mut dyn FnMut(&mut Self)) {
         let (lo, hi) = match range {
             Range::Task => self.ctx.b.task(),
+            Range::Part(lo, hi) => (lo, hi),
             Range::Whole => {
                 let extent = self.nest.extents[index as usize].clone();
                 (self.ctx.b.int(0), self.ctx.size(&extent))
@@ -95,10 +98,11 @@ impl Walk<'_> {
     fn all_entries(&mut self, index: u32, reader: usize, range: Range, body: &mut dyn FnMut(&mut Self)) {
         let (lo, hi) = match range {
             Range::Task => self.ctx.b.task(),
+            Range::Part(lo, hi) => (lo, hi),
             Range::Whole => self.walked(reader),
         };
         let entry = self.ctx.b.open_loop();
-        if range == Range::Task {
+        if range != Range::Whole {
             self.task = Some(entry);
         }
         let coordinate = self.coordinate(reader, entry);
