@@ -18,6 +18,7 @@
 //! their lists, and entries are written only before the start of the next task: `verify` proves all of it.
 
 mod collect;
+mod merge;
 mod readers;
 mod results;
 pub mod room;

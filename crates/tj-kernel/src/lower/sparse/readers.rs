@@ -21,6 +21,8 @@ pub(super) struct Reader {
     pub position: Option<Value>,
     /// Whether there is such a position; `None` if there always is.
     pub present: Option<Value>,
+    /// Whether the position is one of the level even where it is not the one that is looked for.
+    pub is_readable: bool,
     /// What it reads, once that is known.
     pub value: Option<Value>,
 }
@@ -41,6 +43,7 @@ pub(super) fn readers(nest: &Nest) -> Vec<Reader> {
                 next: 0,
                 position: None,
                 present: None,
+                is_readable: false,
                 value: None,
             });
         }

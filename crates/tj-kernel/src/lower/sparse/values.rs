@@ -11,6 +11,7 @@ use tj_tensor::{DType, Scalar};
 
 use super::Walk;
 use super::walk::Range;
+use crate::build::Builder;
 use crate::ir::{BinOp, CmpOp, LoopKind, Value, Var};
 
 /// A reduction while its loops run.
@@ -88,13 +89,18 @@ impl Walk<'_> {
         }
         let reader = &self.readers[at];
         assert!(reader.next == reader.levels.len(), "lower: a read is evaluated before its loops");
-        let (argument, present) = (reader.argument, reader.present);
+        let (argument, present, is_readable) = (reader.argument, reader.present, reader.is_readable);
         let position = reader.position.unwrap_or_else(|| self.ctx.b.int(0));
         let values = self.arrays[argument].as_ref().expect("what readers read has been declared").values;
         let fill = self.operand(argument).fill;
         let b = &mut self.ctx.b;
         let value = match present {
             None => b.load_here(values, position),
+            Some(present) if is_readable => {
+                let loaded = b.load_here(values, position);
+                let fill = b.constant(fill);
+                selected(b, present, loaded, fill)
+            }
             Some(present) => {
                 let fill = b.constant(fill);
                 let value = b.declare(fill);
@@ -326,4 +332,18 @@ impl Walk<'_> {
         b.push_while(head, more, body);
         b.get(product)
     }
+}
+
+/// One of two values by integers of their width: a selection of floats is a jump on some machines, and which entries there are
+/// cannot be predicted.
+fn selected(b: &mut Builder, condition: Value, yes: Value, no: Value) -> Value {
+    let dtype = b.dtype(yes);
+    let bits = match (dtype.is_float(), dtype.size()) {
+        (true, 4) => DType::I32,
+        (true, 8) => DType::I64,
+        (_, _) => return b.select(condition, yes, no),
+    };
+    let (yes, no) = (b.bitcast(yes, bits), b.bitcast(no, bits));
+    let chosen = b.select(condition, yes, no);
+    b.bitcast(chosen, dtype)
 }
