@@ -41,8 +41,8 @@ impl Executable {
         mut taken: SmallVec<[(usize, Buffer); 4]>,
     ) -> Result<(Vec<Tensor>, Cost), Error> {
         let Engine::Compiled(_) = self.program.engine else {
-            let outputs = interpret::run(&self.program, &call.bound, numbers, &|i| call.input(i))?;
-            return Ok((outputs, call.cost(0)));
+            let (outputs, work) = interpret::run(&self.program, &call.bound, numbers, &|i| call.input(i))?;
+            return Ok((outputs, Cost { work, ..call.cost(0) }));
         };
         let plan = &self.program.fused.plan;
         let mut buffers: SmallVec<[Buffer; 4]> = SmallVec::new();
@@ -83,11 +83,11 @@ impl Executable {
     ) -> Result<Cost, Error> {
         let bound = &call.bound;
         let Engine::Compiled(_) = self.program.engine else {
-            let outputs = interpret::run(&self.program, bound, numbers, &|i| call.input(i))?;
+            let (outputs, work) = interpret::run(&self.program, bound, numbers, &|i| call.input(i))?;
             for (view, output) in views.iter_mut().zip(&outputs) {
                 view.copy_from_slice(output.as_bytes().unwrap_or(&[]));
             }
-            return Ok(call.cost(0));
+            return Ok(Cost { work, ..call.cost(0) });
         };
         let produces = &self.program.fused.plan.produces.0;
         let (mut arena, fresh) = self.pools.arena(bound.arena_bytes as usize)?;
