@@ -2,9 +2,11 @@
 #![expect(clippy::unwrap_used, reason = "a test stops where something is not as it should be")]
 
 use tensorjit::{
-    Duplicates, Format, InterpretKernel, InterpretPlan, LazyTensor, Scalar, Tensor, Unfused, compute, defer,
-    maximum, minimum, with_scheduler,
+    Duplicates, Format, InterpretKernel, InterpretPlan, LazyTensor, Scalar, Tensor, Unfused, compute,
+    compute_as, defer, maximum, minimum, with_scheduler,
 };
+use tj_tests::chaos;
+use tj_tests::engines::{engines, oracle};
 
 const INF: f64 = f64::INFINITY;
 const NAN: f64 = f64::NAN;
@@ -75,6 +77,77 @@ fn products_of_matrices_annihilate_by_values() {
         &[0.0, 0.0, INF, 2.0],
         Some(0.0),
     );
+}
+
+/// A product of matrices by its definition: where the left factor is 0, nothing is added.
+fn product(a: &[f64], x: &[f64], [rows, inner, columns]: [usize; 3]) -> Vec<f64> {
+    let element = |at: usize| {
+        let terms = (0..inner).map(|k| (a[at / columns * inner + k], x[k * columns + at % columns]));
+        terms.map(|(a, x)| if a == 0.0 { 0.0 } else { a * x }).sum()
+    };
+    (0..rows * columns).map(element).collect()
+}
+
+fn transposed(a: &[f64], rows: usize, columns: usize) -> Vec<f64> {
+    (0..a.len()).map(|at| a[at % rows * columns + at / rows]).collect()
+}
+
+/// A matrix with few absent elements is where a scheduler would rather take a dense product, in which one infinite element
+/// of the other factor would be NaN for each of them.
+#[test]
+fn matrices_that_are_nearly_full_annihilate_under_every_scheduler() {
+    let [rows, inner, columns] = [6, 300, 5];
+    let absent = |at: usize| (at / inner * 7 + at % inner).is_multiple_of(13);
+    let a: Vec<f64> =
+        (0..rows * inner).map(|at| if absent(at) { 0.0 } else { (at % 5) as f64 - 7.0 }).collect();
+    let mut x: Vec<f64> = (0..inner * columns).map(|at| (at % 7) as f64 - 3.0).collect();
+    let mut y: Vec<f64> = (0..rows * columns).map(|at| (at % 3) as f64 + 1.0).collect();
+    (x[13 * columns + 2], y[columns + 1]) = (INF, INF);
+    let right = product(&a, &x, [rows, inner, columns]);
+    let left = product(&transposed(&a, rows, inner), &y, [inner, rows, columns]);
+    // Elements of both kinds beside each other.
+    let column = |values: &[f64], at: usize| values.iter().skip(at).step_by(columns).copied().collect();
+    let found: [Vec<f64>; 2] = [column(&right, 2), column(&left, 1)];
+    assert!(found.iter().all(|c| c.iter().any(|v| v.is_finite()) && c.iter().any(|v| v.is_infinite())));
+    let want = [
+        right.clone(),
+        transposed(&right, rows, columns),
+        right.iter().map(|v| v * 2.0 + 1.0).collect(),
+        right.chunks(columns).map(|row| row.iter().sum()).collect(),
+        found[0].clone(),
+        left,
+    ];
+    let plain = |shape: &[usize], values: &[f64]| Tensor::from_shape_vec(shape, values.to_vec()).unwrap();
+    let (x, y) = (defer(plain(&[inner, columns], &x)), defer(plain(&[rows, columns], &y)));
+    let filled = plain(&[rows, inner], &a).with_fill(Some(Scalar::from(0.0))).unwrap();
+    let every: Vec<u32> = (0..rows).flat_map(|_| 0..inner as u32).collect();
+    let starts: Vec<u32> = (0..=rows).map(|row| (row * inner) as u32).collect();
+    let zeros_are_stored = Tensor::csr([rows, inner], starts, every, a).unwrap();
+    let mut matrices = vec![("strided", filled.clone()), ("csr with zeros", zeros_are_stored)];
+    for format in ["csr", "csc", "bcsr(2, 2)"] {
+        matrices.push((format, filled.with_format(&format.parse().unwrap()).unwrap()));
+    }
+    let mut all = engines();
+    all.push(oracle());
+    (0..3).for_each(|seed| all.extend(chaos::engines(seed)));
+    for (format, matrix) in matrices {
+        let a = defer(&matrix);
+        let product = a.matmul(&x);
+        let programs = vec![
+            product.clone(),
+            x.transpose().matmul(&a.transpose()),
+            &product * 2.0 + 1.0,
+            product.sum(1),
+            a.matmul(&x.index([tensorjit::at(None, None, 1), tensorjit::At::Index(2)])),
+            a.transpose().matmul(&y),
+        ];
+        for (name, options) in &all {
+            let (results, _) = compute_as(programs.clone(), options).unwrap();
+            for (at, (result, want)) in results.iter().zip(&want).enumerate() {
+                assert_eq!(result.to_vec::<f64>().unwrap(), *want, "program {at}, {format}, {name}");
+            }
+        }
+    }
 }
 
 #[test]

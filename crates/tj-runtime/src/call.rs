@@ -131,6 +131,7 @@ impl<'t> Call<'t> {
             copied_bytes: self.copied_bytes,
             donated_inputs: self.donated.len() as u64,
             donated_bytes: self.donated_bytes,
+            work: None,
         }
     }
 }

@@ -43,8 +43,8 @@ impl Executable {
         if let Engine::Compiled(_) = self.program.engine {
             return self.finish_then(call, numbers, taken, &mut |_| Ok(()));
         }
-        let outputs = interpret::run(&self.program, &call.bound, numbers, &|i| call.input(i))?;
-        Ok((outputs, call.cost(0)))
+        let (outputs, work) = interpret::run(&self.program, &call.bound, numbers, &|i| call.input(i))?;
+        Ok((outputs, Cost { work, ..call.cost(0) }))
     }
 
     /// The same, where `then` may move what is in the memory of the outputs before anybody sees it.
@@ -95,11 +95,11 @@ impl Executable {
     ) -> Result<Cost, Error> {
         let bound = &call.bound;
         let Engine::Compiled(_) = self.program.engine else {
-            let outputs = interpret::run(&self.program, bound, numbers, &|i| call.input(i))?;
+            let (outputs, work) = interpret::run(&self.program, bound, numbers, &|i| call.input(i))?;
             for (view, output) in views.iter_mut().zip(&outputs) {
                 view.copy_from_slice(output.as_bytes().unwrap_or(&[]));
             }
-            return Ok(call.cost(0));
+            return Ok(Cost { work, ..call.cost(0) });
         };
         let produces = &self.program.fused.plan.produces.0;
         let (mut arena, fresh) = self.pools.arena(bound.arena_bytes as usize)?;

@@ -10,13 +10,13 @@ use tj_tensor::{Buffer, Scalar, Tensor};
 use crate::error::Error;
 use crate::program::{Bound, Program, internal};
 
-/// Computes all outputs by interpretation.
+/// Computes all outputs by interpretation, and counts the work of kernels.
 pub(crate) fn run<'t>(
     program: &Program,
     bound: &Bound,
     numbers: &[Scalar],
     input: &dyn Fn(usize) -> &'t Tensor,
-) -> Result<Vec<Tensor>, Error> {
+) -> Result<(Vec<Tensor>, Option<u64>), Error> {
     match program.engine {
         Engine::InterpretPlan => {
             let value = |symbol: &Symbol| program.binder.value(symbol, &bound.values);
@@ -33,9 +33,12 @@ pub(crate) fn run<'t>(
                     *output = output.as_complex()?;
                 }
             }
-            Ok(outputs)
+            Ok((outputs, None))
         }
-        Engine::InterpretKernel | Engine::Compiled(_) => run_kernels(program, bound, numbers, input),
+        Engine::InterpretKernel | Engine::Compiled(_) => {
+            let (outputs, work) = run_kernels(program, bound, numbers, input)?;
+            Ok((outputs, Some(work)))
+        }
     }
 }
 
@@ -44,7 +47,7 @@ fn run_kernels<'t>(
     bound: &Bound,
     all: &[Scalar],
     input: &dyn Fn(usize) -> &'t Tensor,
-) -> Result<Vec<Tensor>, Error> {
+) -> Result<(Vec<Tensor>, u64), Error> {
     let plan = &program.fused.plan;
     let value = |symbol: &Symbol| program.binder.value(symbol, &bound.values);
     let mut queries: Vec<Buffer> = Vec::with_capacity(plan.queries.len());
@@ -57,6 +60,7 @@ fn run_kernels<'t>(
         queries.push(Buffer::zeroed(usize::try_from(bytes).unwrap_or(usize::MAX))?);
     }
     let mut blocks: FxHashMap<QueryId, Buffer> = FxHashMap::default();
+    let mut work = 0;
     for (lowered, kernel) in program.kernels.iter().zip(&bound.kernels) {
         let mut scratch: Vec<Buffer> = Vec::new();
         for (binding, buffer) in lowered.bindings.iter().zip(&lowered.kernel.buffers) {
@@ -117,13 +121,15 @@ fn run_kernels<'t>(
             });
         }
         if kernel.extent > 0 {
-            tj_kernel::interpret(&lowered.kernel, &mut memory, &kernel.sizes, &numbers, 0..kernel.extent)
+            let tasks = 0..kernel.extent;
+            let counts = tj_kernel::interpret(&lowered.kernel, &mut memory, &kernel.sizes, &numbers, tasks)
                 .map_err(|fault| match (fault, program.location(lowered)) {
-                    (KernelFault::Function { function, cause, .. }, Some(location)) => {
-                        Error::function(function, &cause, location)
-                    }
-                    (fault, _) => internal("interpret", &fault),
-                })?;
+                (KernelFault::Function { function, cause, .. }, Some(location)) => {
+                    Error::function(function, &cause, location)
+                }
+                (fault, _) => internal("interpret", &fault),
+            })?;
+            work += counts.iterations + counts.multiply_adds;
         }
     }
     let mut outputs = Vec::with_capacity(plan.produces.0.len());
@@ -135,5 +141,5 @@ fn run_kernels<'t>(
         let (dtype, shape) = program.output_type(bound, position);
         outputs.push(Tensor::from_buffer(dtype, shape, bytes)?);
     }
-    Ok(outputs)
+    Ok((outputs, work))
 }

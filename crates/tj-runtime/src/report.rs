@@ -36,6 +36,10 @@ pub struct RunReport {
     pub copied_inputs: u64,
     /// Arguments given away whose memory an output has taken over.
     pub donated_inputs: u64,
+    /// Work of kernels that were interpreted; `None` if one ran otherwise. It is the number of loop bodies started, which are
+    /// elements computed, steps along lists and cells initialised, and of multiplications inside of dense products. Loops in
+    /// lanes count elements. What functions of whole tensors and conversions of arguments do is not in it.
+    pub work: Option<u64>,
     /// Kernels in the order in which they ran, and how long each took; empty for calls that do not ask for it.
     pub kernel_times: Vec<(String, Duration)>,
 }
@@ -60,6 +64,7 @@ impl RunReport {
             compilations: self.compilations + next.compilations,
             copied_inputs: self.copied_inputs + next.copied_inputs,
             donated_inputs: self.donated_inputs + next.donated_inputs,
+            work: self.work.zip(next.work).map(|(own, next)| own + next),
         }
     }
 }
@@ -74,6 +79,8 @@ pub(crate) struct Cost {
     pub donated_inputs: u64,
     /// Bytes that are those of an input and of an output.
     pub donated_bytes: u64,
+    /// Work of its kernels, if they were interpreted.
+    pub work: Option<u64>,
 }
 
 impl Cost {
@@ -101,6 +108,7 @@ impl Cost {
             compilations: 1,
             copied_inputs: self.copied_inputs,
             donated_inputs: self.donated_inputs,
+            work: self.work,
             kernel_times: Vec::new(),
         }
     }
@@ -114,6 +122,7 @@ pub(crate) struct Totals {
     allocations: u64,
     copied_inputs: u64,
     donated_inputs: u64,
+    work: u64,
     last: Option<Cost>,
 }
 
@@ -125,6 +134,7 @@ impl Totals {
         self.allocations += cost.allocations;
         self.copied_inputs += cost.copied_inputs;
         self.donated_inputs += cost.donated_inputs;
+        self.work += cost.work.unwrap_or(0);
         self.last.replace(cost)
     }
 
@@ -138,6 +148,7 @@ impl Totals {
             compilations: 1,
             copied_inputs: self.copied_inputs,
             donated_inputs: self.donated_inputs,
+            work: last.work.map(|_| self.work),
             ..last
         }
     }

@@ -1,0 +1,412 @@
+//! Kernels over stored levels do work that follows what is stored, by closed forms.
+//!
+//! Work is what the kernel interpreter counts: elements computed, steps along lists, cells initialised. Each program runs on
+//! data whose entries grow while its sizes stay, and whose sizes grow while its entries stay, so that work which follows the
+//! wrong one exceeds its form. A result that is stored takes its loops twice: they count its entries first.
+#![expect(clippy::unwrap_used, reason = "a test stops where something is not as it should be")]
+
+use std::collections::BTreeSet;
+
+use tensorjit::{
+    DType, Duplicates, Format, InterpretKernel, InterpretPlan, LazyTensor, Tensor, compute_as, defer, where_,
+};
+use tj_tests::engines::scheduled;
+use tj_tests::rng::Rng;
+
+/// How far work may be above its form: loops may be written otherwise, and may not grow otherwise.
+const SLACK: f64 = 1.5;
+
+/// Steps that no data change.
+const CONSTANT: usize = 8;
+
+/// Columns of dense factors.
+const K: usize = 8;
+
+/// Cells below one word of the top layer of a row that is collected, and words that are cleared for these.
+const TOP: usize = 32 * 32 * 32;
+const CLEARED: usize = 32 * 32 + 32 + 1;
+
+type Entries = BTreeSet<(i64, i64)>;
+
+fn entries(seed: u64, rows: usize, columns: usize, nnz: usize) -> Entries {
+    let mut rng = Rng::new(seed);
+    let mut entries = Entries::new();
+    while entries.len() < nnz {
+        entries.insert((rng.below(rows) as i64, rng.below(columns) as i64));
+    }
+    entries
+}
+
+fn tensor(entries: &Entries, shape: [usize; 2], format: &str) -> Tensor {
+    let column = |of: fn(&(i64, i64)) -> i64| Tensor::from(entries.iter().map(of).collect::<Vec<i64>>());
+    let columns = [column(|at| at.0), column(|at| at.1)];
+    let values = Tensor::from((0..entries.len()).map(|at| (at % 5) as f64 + 1.0).collect::<Vec<f64>>());
+    let format: Format = format.parse().unwrap();
+    Tensor::from_entries(shape, &columns, values, 0.0.into(), Duplicates::Refuse, &format).unwrap()
+}
+
+fn dense(shape: &[usize]) -> LazyTensor {
+    let n = shape.iter().product::<usize>();
+    defer(Tensor::from_shape_vec(shape, (0..n).map(|i| (i % 7) as f64 - 3.0).collect()).unwrap())
+}
+
+fn rows_of(list: &Entries) -> BTreeSet<i64> {
+    list.iter().map(|at| at.0).collect()
+}
+
+/// Steps along lists that wait for each other: coordinates until one of them ends.
+fn steps(lists: impl Iterator<Item = BTreeSet<i64>>) -> usize {
+    let lists: Vec<BTreeSet<i64>> = lists.collect();
+    // None comes before all others.
+    let Some(end) = lists.iter().map(|list| list.last().copied()).min().flatten() else { return 0 };
+    lists.iter().flatten().filter(|&&at| at <= end).collect::<BTreeSet<&i64>>().len()
+}
+
+/// Matrices of one shape with equally many entries.
+struct Data {
+    rows: usize,
+    columns: usize,
+    nnz: usize,
+    /// Columns of `right`.
+    wide: usize,
+    format: &'static str,
+    /// A, B, C and D; then the same with entries in even rows only (A and C), or in odd ones (B and D).
+    lists: [Entries; 8],
+    tensors: [Tensor; 8],
+    /// A matrix that A can be multiplied by.
+    right_list: Entries,
+    right: Tensor,
+}
+
+/// Rows, columns, entries, columns of another factor.
+const SIZES: [[usize; 4]; 6] = [
+    [64, 48, 200, 64],
+    [64, 48, 400, 64],
+    [256, 192, 200, 256],
+    [256, 192, 1600, 256],
+    [16, 1000, 200, 100_000],
+    [1000, 16, 200, 1000],
+];
+
+impl Data {
+    fn new([rows, columns, nnz, wide]: [usize; 4], format: &'static str) -> Data {
+        let lists: [Entries; 8] = std::array::from_fn(|at| match at {
+            0..4 => entries(at as u64, rows, columns, nnz),
+            _ => {
+                let halves = entries(at as u64, rows / 2, columns, nnz).into_iter();
+                halves.map(|(i, j)| (2 * i + (at % 2) as i64, j)).collect()
+            }
+        });
+        let tensors = std::array::from_fn(|at| tensor(&lists[at], [rows, columns], format));
+        let right_list = entries(8, columns, wide, nnz);
+        let right = tensor(&right_list, [columns, wide], format);
+        Data { rows, columns, nnz, wide, format, lists, tensors, right_list, right }
+    }
+
+    fn abcd(&self) -> [LazyTensor; 4] {
+        [0, 1, 2, 3].map(|at| defer(&self.tensors[at]))
+    }
+
+    fn rows_apart(&self) -> [LazyTensor; 4] {
+        [4, 5, 6, 7].map(|at| defer(&self.tensors[at]))
+    }
+
+    fn a(&self) -> LazyTensor {
+        defer(&self.tensors[0])
+    }
+
+    /// Where A has entries.
+    fn mask(&self) -> LazyTensor {
+        self.a().not_equal(0.0)
+    }
+
+    fn full(&self) -> LazyTensor {
+        dense(&[self.rows, self.columns])
+    }
+
+    fn thin_product(&self) -> LazyTensor {
+        dense(&[self.rows, K]).matmul(&dense(&[K, self.columns]))
+    }
+
+    fn is_csr(&self) -> bool {
+        self.format == "csr"
+    }
+
+    /// Entries of the lists of rows of the first matrices; a dense level has none.
+    fn listed(&self, matrices: usize) -> usize {
+        if self.is_csr() { 0 } else { self.lists[..matrices].iter().map(|list| rows_of(list).len()).sum() }
+    }
+
+    /// Steps along rows.
+    fn outer(&self, matrices: usize) -> usize {
+        if self.is_csr() { self.rows } else { self.listed(matrices) }
+    }
+
+    /// Steps along rows where each row of a dense result is initialised.
+    fn all_rows(&self) -> usize {
+        self.rows + self.listed(1)
+    }
+
+    fn union(&self) -> usize {
+        self.outer(2) + self.lists[0].union(&self.lists[1]).count()
+    }
+
+    /// Steps where some lists wait for each other, and others do.
+    fn waited(&self, groups: &[&[&Entries]]) -> usize {
+        let outer: usize = groups.iter().map(|lists| steps(lists.iter().map(|list| rows_of(list)))).sum();
+        let row = |i: i64| -> usize {
+            let of = |list: &&Entries| list.range((i, 0)..(i + 1, 0)).map(|at| at.1).collect();
+            groups.iter().map(|lists| steps(lists.iter().map(of))).sum()
+        };
+        let inner: usize = (0..self.rows as i64).map(row).sum();
+        if self.is_csr() { self.rows + inner } else { outer + inner }
+    }
+
+    /// A product of sparse matrices: rows are collected under bits, which are cleared first.
+    fn sparse_product(&self) -> usize {
+        let (mut terms, mut found) = (0, Entries::new());
+        for &(i, k) in &self.lists[0] {
+            let row: Vec<i64> = self.right_list.range((k, 0)..(k + 1, 0)).map(|at| at.1).collect();
+            terms += row.len();
+            found.extend(row.into_iter().map(|j| (i, j)));
+        }
+        let words = |bits: usize| found.iter().map(|&(i, j)| (i, j >> bits)).collect::<Entries>().len();
+        let tops = self.wide.div_ceil(TOP);
+        CLEARED * tops + self.rows * (1 + tops) + self.nnz + terms + found.len() + words(5) + words(10)
+    }
+}
+
+struct Case {
+    name: &'static str,
+    program: fn(&Data) -> LazyTensor,
+    work: fn(&Data) -> usize,
+    /// Dense arguments that are put into another order of axes, which work does not count.
+    copies: u64,
+}
+
+/// Programs that read each argument in the format that it has.
+const CASES: &[Case] = &[
+    Case {
+        name: "A x",
+        program: |d| d.a().matmul(&dense(&[d.columns])),
+        work: |d| d.all_rows() + d.nnz,
+        copies: 0,
+    },
+    Case {
+        name: "A X",
+        program: |d| d.a().matmul(&dense(&[d.columns, K])),
+        work: |d| (d.all_rows() + d.nnz) * (K + 1),
+        copies: 0,
+    },
+    Case { name: "sums of rows", program: |d| d.a().sum(1), work: |d| d.all_rows() + d.nnz, copies: 0 },
+    Case { name: "2 A", program: |d| d.a() * 2.0, work: |d| d.outer(1) + d.nnz, copies: 0 },
+    Case {
+        name: "A * (X Y)",
+        program: |d| d.a() * d.thin_product(),
+        work: |d| d.outer(1) + d.nnz * (K + 1),
+        copies: 1,
+    },
+    Case {
+        name: "mask * (X Y)",
+        program: |d| d.mask().cast(DType::F64) * d.thin_product(),
+        work: |d| d.outer(1) + d.nnz * (K + 1),
+        copies: 1,
+    },
+    Case {
+        name: "sums of rows of where(mask, X Y, 0)",
+        program: |d| where_(&d.mask(), d.thin_product(), 0.0).sum(1),
+        work: |d| d.all_rows() + d.nnz * (K + 1),
+        copies: 1,
+    },
+    Case {
+        name: "sums of rows of where(mask, X, 0)",
+        program: |d| where_(&d.mask(), d.full(), 0.0).sum(1),
+        work: |d| d.all_rows() + d.nnz,
+        copies: 0,
+    },
+    // Dense, as Y is.
+    Case {
+        name: "where(mask, X, Y)",
+        program: |d| where_(&d.mask(), d.full(), d.full() + 1.0),
+        work: |d| d.rows * (d.columns + 1) + d.nnz,
+        copies: 0,
+    },
+    Case {
+        name: "A + X",
+        program: |d| d.a() + d.full(),
+        work: |d| d.rows * (d.columns + 1) + d.nnz,
+        copies: 0,
+    },
+    Case {
+        name: "A + B",
+        program: |d| {
+            let [a, b, ..] = d.abcd();
+            a + b
+        },
+        work: |d| 2 * d.union(),
+        copies: 0,
+    },
+    Case {
+        name: "A * X + B * Y",
+        program: |d| {
+            let [a, b, ..] = d.abcd();
+            a * d.full() + b * (d.full() + 1.0)
+        },
+        work: |d| 2 * d.union(),
+        copies: 0,
+    },
+    Case {
+        name: "A * B",
+        program: |d| {
+            let [a, b, ..] = d.abcd();
+            a * b
+        },
+        work: |d| {
+            let [a, b, ..] = &d.lists;
+            2 * d.waited(&[&[a, b]])
+        },
+        copies: 0,
+    },
+    Case {
+        name: "A * B * C",
+        program: |d| {
+            let [a, b, c, _] = d.abcd();
+            a * b * c
+        },
+        work: |d| {
+            let [a, b, c, ..] = &d.lists;
+            2 * d.waited(&[&[a, b, c]])
+        },
+        copies: 0,
+    },
+    Case {
+        name: "A * B + C * D",
+        program: |d| {
+            let [a, b, c, d] = d.abcd();
+            a * b + c * d
+        },
+        work: |d| {
+            let [a, b, c, e, ..] = &d.lists;
+            2 * d.waited(&[&[a, b], &[c, e]])
+        },
+        copies: 0,
+    },
+    Case {
+        name: "(A + B) * (C + D)",
+        program: |d| {
+            let [a, b, c, d] = d.abcd();
+            (a + b) * (c + d)
+        },
+        work: |d| {
+            let [a, b, c, e, ..] = &d.lists;
+            2 * d.waited(&[&[&(a | b), &(c | e)]])
+        },
+        copies: 0,
+    },
+    // Where no list waits for one of its own row, none is gone along, however long it is.
+    Case {
+        name: "A * B + C * D, in different rows",
+        program: |d| {
+            let [a, b, c, d] = d.rows_apart();
+            a * b + c * d
+        },
+        work: |d| {
+            let [.., a, b, c, e] = &d.lists;
+            2 * d.waited(&[&[a, b], &[c, e]])
+        },
+        copies: 0,
+    },
+    Case {
+        name: "(A + C) * (B + D), in different rows",
+        program: |d| {
+            let [a, b, c, d] = d.rows_apart();
+            (a + c) * (b + d)
+        },
+        work: |d| {
+            let [.., a, b, c, e] = &d.lists;
+            2 * d.waited(&[&[&(a | c), &(b | e)]])
+        },
+        copies: 0,
+    },
+];
+
+/// A program whose work exceeds its form, in words.
+fn excess(case: &Case, data: &Data) -> Option<String> {
+    let (result, report) = compute_as((case.program)(data), &scheduled(InterpretKernel)).unwrap();
+    let (work, form) = (report.work.unwrap(), (case.work)(data));
+    let computed = if result.stored().is_some() { result.stored_count() } else { result.count().unwrap() };
+    let text = || {
+        format!(
+            "{} of {}, {} x {} with {}: {work}, by its form {form}; {} copies",
+            case.name, data.format, data.rows, data.columns, data.nnz, report.copied_inputs
+        )
+    };
+    let is_right = work as f64 <= SLACK * (form + CONSTANT) as f64
+        && work as usize >= computed
+        && report.copied_inputs == case.copies;
+    (!is_right).then(text)
+}
+
+fn check(cases: &[Case], formats: &[&'static str]) -> Vec<Data> {
+    let mut found = Vec::new();
+    let of_format = |&format: &&'static str| SIZES.map(|sizes| Data::new(sizes, format));
+    let all: Vec<Data> = formats.iter().flat_map(of_format).collect();
+    for data in &all {
+        found.extend(cases.iter().filter_map(|case| excess(case, data)));
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+    all
+}
+
+fn converted(data: &Data) -> bool {
+    data.tensors.iter().chain([&data.right]).any(|tensor| tensor.remembered_bytes() > 0)
+}
+
+#[test]
+fn work_follows_entries() {
+    let all = check(CASES, &["csr", "csf(2)"]);
+    assert!(!all.iter().any(converted), "work does not count conversions");
+}
+
+/// Rows that are dense are converted to columns, and lists of rows are scattered.
+#[test]
+fn work_across_rows_follows_entries() {
+    let cases = [
+        Case {
+            name: "A' x",
+            program: |d| d.a().transpose().matmul(&dense(&[d.rows])),
+            work: |d| d.columns + d.listed(1) + d.nnz,
+            copies: 0,
+        },
+        Case {
+            name: "sums of columns",
+            program: |d| d.a().sum(0),
+            work: |d| d.columns + d.listed(1) + d.nnz,
+            copies: 0,
+        },
+    ];
+    let all = check(&cases, &["csr", "csf(2)"]);
+    assert!(all.iter().all(|data| converted(data) == data.is_csr()));
+}
+
+#[test]
+fn work_of_products_follows_terms_and_entries() {
+    let case = Case {
+        name: "A B",
+        program: |d| d.a().matmul(&defer(&d.right)),
+        work: |d| 2 * d.sparse_product(),
+        copies: 0,
+    };
+    let all = check(&[case], &["csr"]);
+    assert!(!all.iter().any(converted), "work does not count conversions");
+}
+
+#[test]
+fn only_interpreted_kernels_count() {
+    let x = dense(&[2, 3]);
+    let work = |program: &LazyTensor, options| compute_as(program, &options).unwrap().1.work;
+    let (sum, product) = (&x + &x, (&x + &x).matmul(&x.transpose()));
+    assert_eq!(work(&sum, scheduled(InterpretKernel)), Some(6));
+    assert_eq!(work(&product, scheduled(InterpretKernel)), Some(6 + 2 * 2 * 3));
+    assert_eq!(work(&sum, scheduled(InterpretPlan)), None);
+}
