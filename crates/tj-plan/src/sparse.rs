@@ -16,6 +16,7 @@
 //! **Cost.** Orders are tried one by one for up to five indices; else the order of the indices is taken.
 
 pub mod order;
+pub mod rows;
 pub mod space;
 pub mod steps;
 mod write;
@@ -68,6 +69,8 @@ pub struct Operand {
     pub format: Format,
     /// The value of what is not stored.
     pub fill: Scalar,
+    /// Whether some stored value may equal it.
+    pub may_store_fill: bool,
 }
 
 /// How the result of a nest is stored.
@@ -129,6 +132,8 @@ pub struct StoredInput {
     pub is_hypersparse: bool,
     /// The width that coordinates need.
     pub width: Width,
+    /// Whether some stored value may equal the fill. Another format is made without such values.
+    pub may_store_fill: bool,
 }
 
 impl StoredInput {

@@ -111,6 +111,7 @@ struct Storage<'t> {
     format: &'t Format,
     is_hypersparse: bool,
     width: Width,
+    may_store_fill: bool,
 }
 
 /// How an argument is stored, if kernels walk it.
@@ -125,14 +126,15 @@ fn storage(tensor: &Tensor) -> Option<(Storage<'_>, Scalar)> {
         format: stored.format(),
         is_hypersparse: longest / 16 > stored.leaf_positions().max(FEW),
         width: if longest > Width::U32.max() { Width::U64 } else { Width::U32 },
+        may_store_fill: tensor.stores_fill(),
     };
     Some((storage, fill))
 }
 
 /// How an argument comes, if kernels walk it.
 pub(crate) fn stored_input(tensor: &Tensor) -> Option<StoredInput> {
-    let (Storage { format, is_hypersparse, width }, fill) = storage(tensor)?;
-    Some(StoredInput { format: format.clone(), fill, is_hypersparse, width })
+    let (Storage { format, is_hypersparse, width, may_store_fill }, fill) = storage(tensor)?;
+    Some(StoredInput { format: format.clone(), fill, is_hypersparse, width, may_store_fill })
 }
 
 /// What the key of a program holds of how an argument is stored; 0 if kernels do not walk it.

@@ -141,6 +141,7 @@ pub struct Stored {
     dtype: DType,
     fill: Scalar,
     nnz: OnceLock<usize>,
+    stores_fill: OnceLock<bool>,
     remembered: Remembered,
 }
 

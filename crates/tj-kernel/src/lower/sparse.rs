@@ -22,6 +22,7 @@ mod merge;
 mod readers;
 mod results;
 pub mod room;
+mod rows;
 mod values;
 mod walk;
 
@@ -323,6 +324,8 @@ struct Walk<'p> {
     /// What is known at the current place, so that it is evaluated once.
     known: FxHashMap<ExprId, crate::ir::Value>,
     tasks: Tasks,
+    /// Reductions that have been computed for a whole row of an index, and where they are.
+    rows: FxHashMap<ExprId, (Buf, u32)>,
     /// The axes whose coordinates are written down.
     columns: Vec<u32>,
     /// How many tasks there are.
@@ -368,6 +371,7 @@ fn lower_part(nest: &Nest, phase: Phase, part: Part, layout: &Layout, group: &Gr
         arrays: vec![None; nest.arguments.len()],
         dense: vec![None; nest.arguments.len()],
         known: FxHashMap::default(),
+        rows: FxHashMap::default(),
         tasks: tasks(nest),
         columns: columns(nest),
         n_tasks: layout.tasks.clone(),

@@ -13,6 +13,7 @@ use tj_ir::{Dim, Expr, ExprArena, ExprId};
 use tj_tensor::Scalar;
 
 use super::order::{Order, Question, choose};
+use super::rows::rows;
 use super::space::{Space, spaces};
 use super::write::Writer;
 use super::{Access, Argument, Nest, Operand, ResultKind, StoredInput, plain};
@@ -120,6 +121,8 @@ impl Cutter<'_> {
                     fill,
                     is_hypersparse: false,
                     width: width.unwrap_or(tj_tensor::Width::U64),
+                    // -0 is not dropped, and equals 0.
+                    may_store_fill: true,
                 };
                 let format = stored.lists(&(0..rank).collect::<Vec<_>>());
                 self.results.insert(id, StoredInput { format, ..stored });
@@ -407,6 +410,12 @@ impl Cutter<'_> {
                 from.len() - 1
             }) as u32
         };
+        let fills = |node: ExprId| spaces[&node].fill;
+        let last = order.loops.last().copied();
+        let row = last.filter(|&last| {
+            (last as usize) < rank
+                && !rows(&arena, order.inner, last, &|s| self.stored(s).is_some(), &fills).is_empty()
+        });
         for node in arena.reachable(&[body]) {
             let dtype = arena.dtype(node);
             let written = match arena.node(node) {
@@ -417,9 +426,10 @@ impl Cutter<'_> {
                             let levels = &order.levels[access];
                             let own = stored.is_native() && *levels == stored.order();
                             let format = if own { stored.format.clone() } else { stored.lists(levels) };
-                            Argument::Stored(Operand { format, fill: stored.fill })
+                            let StoredInput { fill, may_store_fill, .. } = *stored;
+                            Argument::Stored(Operand { format, fill, may_store_fill })
                         }
-                        (_, _) => Argument::Dense(axes(at, &order, extents.len())),
+                        (_, _) => Argument::Dense(axes(at, &order, extents.len(), row)),
                     };
                     let at = match &wanted {
                         Argument::Dense(axes) => axes.iter().map(|&axis| at[axis].clone()).collect(),
@@ -473,15 +483,13 @@ impl Cutter<'_> {
     }
 }
 
-/// The order in which a dense argument is read best: by the loops, where each axis is one.
-fn axes(at: &[Dim], order: &Order, indices: usize) -> Vec<usize> {
+/// The order in which a dense argument is read best: by the loops, where each axis is one. The loop of `row` runs inside of
+/// all others.
+fn axes(at: &[Dim], order: &Order, indices: usize, row: Option<u32>) -> Vec<usize> {
     let own: Vec<usize> = (0..at.len()).collect();
-    let all: Vec<u32> = order
-        .loops
-        .iter()
-        .copied()
-        .chain((0..indices as u32).filter(|index| !order.loops.contains(index)))
-        .collect();
+    let outside = order.loops.iter().copied().filter(|&index| Some(index) != row);
+    let nested = (0..indices as u32).filter(|index| !order.loops.contains(index));
+    let all: Vec<u32> = outside.chain(nested).chain(row).collect();
     let place = |axis: usize| plain(&at[axis]).and_then(|index| all.iter().position(|&l| l == index));
     let places: Option<SmallVec<[usize; 4]>> = own.iter().map(|&axis| place(axis)).collect();
     let Some(places) = places else { return own };

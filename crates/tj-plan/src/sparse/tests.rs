@@ -27,7 +27,7 @@ fn check(text: &str, expected: Expect) {
         .parse()
         .unwrap();
         let fill = Scalar::zero(input.dtype);
-        Some(StoredInput { format, fill, is_hypersparse: false, width: Width::U32 })
+        Some(StoredInput { format, fill, is_hypersparse: false, width: Width::U32, may_store_fill: true })
     };
     let inputs: Vec<Option<StoredInput>> = plan.inputs.iter().map(stored).collect();
     let fills = vec![Some(Scalar::zero(DType::F64)); plan.produces.0.len()];

@@ -91,6 +91,7 @@ impl Stored {
             dtype,
             fill,
             nnz: OnceLock::new(),
+            stores_fill: OnceLock::new(),
             remembered: Remembered::default(),
         })
     }

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use super::assemble::{Loose, assemble};
-use super::expand::{Entries, differs, stored_values, take};
+use super::expand::{Entries, differs, holds, stored_values, take};
 use super::source::are_lists;
 use super::spread::spread;
 use super::{Indices, Leaf, Level, Stored, packed, room};
@@ -254,6 +254,23 @@ impl Tensor {
                 Ok(*stored.nnz.get_or_init(|| nnz))
             }
         }
+    }
+
+    /// Whether some value is stored that equals the fill, so that a product with it is not what arithmetic alone would give.
+    /// -0 equals 0, and NaN equals NaN. Looked up once for a tensor that is stored by levels.
+    ///
+    /// ```
+    /// use tj_tensor::Tensor;
+    /// let x = Tensor::csr([2, 3], vec![0u32, 1, 2], vec![2u32, 0], vec![1.5, -0.0])?;
+    /// assert!(x.stores_fill());
+    /// # Ok::<(), tj_tensor::TensorError>(())
+    /// ```
+    pub fn stores_fill(&self) -> bool {
+        let Storage::Levels(stored) = &self.storage else { return true };
+        *stored.stores_fill.get_or_init(|| match stored.leaf() {
+            Leaf::Values(values) => values.to_contiguous().is_ok_and(|values| holds(&values, stored.fill())),
+            Leaf::Iso(_) | Leaf::Pattern => true,
+        })
     }
 
     /// The number of values that are stored: of a strided tensor its elements, else the positions of the leaf.

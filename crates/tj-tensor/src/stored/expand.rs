@@ -227,6 +227,21 @@ fn write_differs<T: Element>(values: &[T::Stored], fill: Scalar, differs: &mut [
     });
 }
 
+/// Whether a contiguous vector has an element that equals a scalar.
+pub(super) fn holds(values: &Tensor, scalar: Scalar) -> bool {
+    with_dtype!(scalar.dtype(), T => any_equal::<T>(stored_values::<T>(values), scalar))
+}
+
+fn any_equal<T: Element>(values: &[T::Stored], scalar: Scalar) -> bool {
+    let wanted = T::from_scalar(scalar).expect("the type is the scalar's own");
+    let any = |range: Range<usize>| match is_nan(scalar) {
+        true => values[range].iter().any(|&x| crate::read::same_number(T::load(x).into_scalar(), scalar)),
+        // Without a way out, so that it is a loop over vectors.
+        false => values[range].iter().fold(false, |any, &x| any | (T::load(x) == wanted)),
+    };
+    super::map_parts(values.len(), any).contains(&true)
+}
+
 fn is_nan(x: Scalar) -> bool {
     matches!(x.cast(DType::C128), Scalar::C128(x) if x.re.is_nan() || x.im.is_nan())
 }

@@ -123,6 +123,7 @@ impl Stored {
             dtype: self.dtype,
             fill: self.fill,
             nnz: self.nnz.clone(),
+            stores_fill: self.stores_fill.clone(),
             remembered: Remembered::default(),
         }
     }

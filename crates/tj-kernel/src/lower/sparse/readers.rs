@@ -23,6 +23,8 @@ pub(super) struct Reader {
     pub present: Option<Value>,
     /// Whether the position is one of the level even where it is not the one that is looked for.
     pub is_readable: bool,
+    /// Whether what is read is known to be the fill, wherever it is.
+    pub is_gap: bool,
     /// What it reads, once that is known.
     pub value: Option<Value>,
 }
@@ -44,6 +46,7 @@ pub(super) fn readers(nest: &Nest) -> Vec<Reader> {
                 position: None,
                 present: None,
                 is_readable: false,
+                is_gap: false,
                 value: None,
             });
         }

@@ -12,7 +12,7 @@ use crate::ir::{BinOp, Buf, CmpOp, LoopKind, UnOp, Value, Var};
 use crate::lower::address::linear;
 
 /// Elements of a loop that stores side by side.
-const LANES: u32 = 32;
+pub(super) const LANES: u32 = 32;
 
 /// Whether a dense result is filled before the loops run: they leave something out, or they add to it and do not start with
 /// its axes.
@@ -118,12 +118,16 @@ impl Walk<'_> {
         };
         let is_last = index as usize + 1 == self.rank();
         if self.is_plain(index, tree) {
+            if is_last && range == Range::Whole {
+                self.keep_rows(index, inner);
+            }
             let lanes = is_last && self.is_flat(inner) && self.is_adjacent(inner, index);
             if lanes {
                 self.read_ahead();
             }
             let kind = if lanes { LoopKind::Lanes(LANES) } else { LoopKind::Serial };
-            return self.everywhere(index, range, kind, &mut store);
+            self.everywhere(index, range, kind, &mut store);
+            return self.rows.clear();
         }
         let walkers: Vec<usize> =
             (0..self.readers.len()).filter(|&at| self.readers[at].walks(index)).collect();
@@ -151,6 +155,7 @@ impl Walk<'_> {
             let fill = self.ctx.b.constant(fill);
             let reader = &mut self.readers[at];
             reader.value = Some(fill);
+            reader.is_gap = true;
             reader.next += 1;
         }
         self.read_ahead();
@@ -214,16 +219,18 @@ impl Walk<'_> {
         };
         let Some((&last, outer)) = loops.split_last() else { return add(self) };
         self.loops(outer, Range::Whole, tree, &mut |walk| {
-            let lanes = last as usize + 1 == walk.rank()
-                && walk.is_plain(last, tree)
-                && walk.is_flat(inner)
-                && walk.is_adjacent(inner, last);
+            let is_plain_row = last as usize + 1 == walk.rank() && walk.is_plain(last, tree);
+            if is_plain_row {
+                walk.keep_rows(last, inner);
+            }
+            let lanes = is_plain_row && walk.is_flat(inner) && walk.is_adjacent(inner, last);
             if lanes {
                 walk.read_ahead();
                 walk.everywhere(last, Range::Whole, LoopKind::Lanes(LANES), &mut add);
             } else {
                 walk.walk(last, tree, Range::Whole, &mut add);
             }
+            walk.rows.clear();
         });
     }
 
@@ -343,7 +350,14 @@ impl Walk<'_> {
             return expand(b, Op::NotEqual, &[value, value]);
         }
         let fill = b.constant(fill);
-        expand(b, Op::Equal, &[value, fill])
+        let bits = match (b.dtype(value).is_float(), b.dtype(value).size()) {
+            (true, 2) => DType::I16,
+            (true, 4) => DType::I32,
+            (true, 8) => DType::I64,
+            (_, _) => return b.compare(CmpOp::Eq, value, fill),
+        };
+        let (value, fill) = (b.bitcast(value, bits), b.bitcast(fill, bits));
+        b.compare(CmpOp::Eq, value, fill)
     }
 
     /// Values alone, one for each entry of an argument.

@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 use tj_ir::expand::{combiner, expand};
 use tj_ir::expr::{Source, row_lanes};
-use tj_ir::{Dim, Expr, ExprId, ReduceOp};
+use tj_ir::{Dim, Expr, ExprId, Op, ReduceOp};
 use tj_plan::sparse::order::chain;
 use tj_plan::sparse::plain;
 use tj_plan::sparse::space::{Tree, is_neutral};
@@ -12,7 +12,7 @@ use tj_tensor::{DType, Scalar};
 use super::Walk;
 use super::walk::Range;
 use crate::build::Builder;
-use crate::ir::{BinOp, CmpOp, LoopKind, Value, Var};
+use crate::ir::{BinOp, CmpOp, LoopKind, UnOp, Value, Var};
 
 /// A reduction while its loops run.
 struct Sum {
@@ -58,11 +58,24 @@ impl Walk<'_> {
             Expr::Number(number) => self.ctx.number(number, dtype),
             Expr::Size(dim) => self.ctx.dim(&dim),
             Expr::Read { source, at } => self.read(id, source, &at),
+            Expr::Map { op: Op::Equal, args } if self.misses_fill(&args).is_some() => {
+                match self.misses_fill(&args).and_then(|reader| self.readers[reader].present) {
+                    // It is stored, and so another value.
+                    None => self.ctx.b.constant(Scalar::Bool(false)),
+                    Some(present) => self.ctx.b.unary(UnOp::Not, present),
+                }
+            }
+            Expr::Map { op: Op::Where, args } if self.decided(args[0]).is_some() => {
+                self.known[&args[if self.decided(args[0]) == Some(true) { 1 } else { 2 }]]
+            }
             Expr::Map { op, args } => {
                 let args: SmallVec<[Value; 3]> = args.iter().map(|arg| self.known[arg]).collect();
                 expand(&mut self.ctx.b, op, &args)
             }
-            Expr::Reduce { .. } => self.reduced(id),
+            Expr::Reduce { .. } => match self.kept(id) {
+                Some(value) => value,
+                None => self.reduced(id),
+            },
             Expr::Call { .. } => panic!("lower: a call among other expressions"),
         }
     }
@@ -122,6 +135,27 @@ impl Walk<'_> {
             if self.readers[at].next == self.readers[at].levels.len() {
                 self.entry(at);
             }
+        }
+    }
+
+    /// The reader that is compared with its fill, if no stored value equals that.
+    fn misses_fill(&self, args: &[ExprId]) -> Option<usize> {
+        let [x, y] = args else { return None };
+        let of = |read: ExprId, value: ExprId| {
+            let Expr::Const(value) = self.node(value) else { return None };
+            let at = self.readers.iter().position(|reader| reader.id == read)?;
+            let operand = self.operand(self.readers[at].argument);
+            (operand.fill == *value && !operand.may_store_fill && !self.readers[at].is_gap).then_some(at)
+        };
+        of(*x, *y).or_else(|| of(*y, *x))
+    }
+
+    /// The value of a condition that is the same for all data.
+    fn decided(&self, condition: ExprId) -> Option<bool> {
+        let known = self.known.get(&condition)?;
+        match self.ctx.b.kernel().constant(*known) {
+            Some(Scalar::Bool(value)) => Some(value),
+            _ => None,
         }
     }
 
@@ -191,9 +225,17 @@ impl Walk<'_> {
         Some(self.ctx.b.fold(total, primitive))
     }
 
-    /// Whether an expression has no reductions, and every reader in it has arrived.
+    /// Whether an expression has no reductions but those that have been computed, and every reader in it has arrived.
     pub fn is_flat(&self, id: ExprId) -> bool {
-        self.nest.plan.arena.reachable(&[id]).into_iter().all(|node| match self.node(node) {
+        let (mut open, mut seen) = (vec![id], Vec::new());
+        while let Some(node) = open.pop() {
+            if seen.contains(&node) || self.rows.contains_key(&node) {
+                continue;
+            }
+            seen.push(node);
+            open.extend_from_slice(self.node(node).children());
+        }
+        seen.into_iter().all(|node| match self.node(node) {
             Expr::Reduce { .. } => false,
             Expr::Read { .. } => {
                 let reader = self.readers.iter().find(|reader| reader.id == node);
@@ -321,10 +363,10 @@ impl Walk<'_> {
         let (p, s) = (b.get(product), b.get(square));
         let bit = b.binary(BinOp::And, n, one);
         let odd = b.compare(CmpOp::Eq, bit, one);
-        let times = expand(b, tj_ir::Op::Mul, &[p, s]);
+        let times = expand(b, Op::Mul, &[p, s]);
         let next = b.select(odd, times, p);
         b.set(product, next);
-        let squared = expand(b, tj_ir::Op::Mul, &[s, s]);
+        let squared = expand(b, Op::Mul, &[s, s]);
         b.set(square, squared);
         let half = b.binary(BinOp::Sar, n, one);
         b.set(left, half);
