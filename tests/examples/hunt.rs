@@ -48,9 +48,9 @@ fn hunt_sparse(first: u64, count: u64, run: Run) {
         let case = sparse::generate(seed);
         steps += case.program.steps.len();
         let engines = sparse::runs(run, seed);
-        if guarded(|| sparse::check(&case, &engines)).is_err() {
+        if let Err(first) = guarded(|| sparse::check(&case, &engines)) {
             failures += 1;
-            eprintln!("{}", sparse::report(seed, &case, &engines));
+            eprintln!("{}", sparse::report(seed, &case, &engines, &first));
         }
     }
     eprintln!("{failures} failures in {count} programs of {:.1} steps", steps as f64 / count as f64);

@@ -15,8 +15,8 @@ proptest! {
         let case = generate(seed);
         // The C compiler takes longer than all else.
         let engines = runs(if seed % 16 == 0 { Run::C } else { Run::Some }, seed);
-        if guarded(|| check(&case, &engines)).is_err() {
-            prop_assert!(false, "{}", report(seed, &case, &engines));
+        if let Err(first) = guarded(|| check(&case, &engines)) {
+            prop_assert!(false, "{}", report(seed, &case, &engines, &first));
         }
     }
 }

@@ -98,7 +98,13 @@ fn same_code(before: &[Tensor], now: &[Tensor]) -> bool {
             stored.format().rank() > 0 && stored.extent(0) / 16 > stored.leaf_positions().max(1)
         })
     };
-    before.iter().zip(now).all(|(x, y)| x.format() == y.format() && few(x) == few(y) && x.fill() == y.fill())
+    let same = |x: &Tensor, y: &Tensor| {
+        x.format() == y.format()
+            && few(x) == few(y)
+            && x.fill() == y.fill()
+            && x.stores_fill() == y.stores_fill()
+    };
+    before.iter().zip(now).all(|(x, y)| same(x, y))
 }
 
 /// Whether sizes are 1, and equal to each other, at the same places: what is broadcast then is the same.

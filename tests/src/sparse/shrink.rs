@@ -8,13 +8,12 @@ use crate::shrink::{candidates, guarded};
 /// Attempts before giving up on a smaller case.
 const ATTEMPTS: usize = 250;
 
-/// A failure in words: the smallest program that shows it.
-pub fn report(seed: u64, case: &Case, engines: &[Named]) -> String {
+/// A failure in words, of which the `first` are known: the smallest program that shows it.
+pub fn report(seed: u64, case: &Case, engines: &[Named], first: &str) -> String {
     let problem = |case: &Case| guarded(|| check(case, engines)).err();
     let mut best = case.clone();
     let mut left = ATTEMPTS;
     // One engine that fails is enough.
-    let first = problem(case).unwrap_or_default();
     let same_kind = |found: &str| found.contains("error") == first.contains("error");
     loop {
         let smaller = smaller(&best).into_iter().find(|candidate| {
