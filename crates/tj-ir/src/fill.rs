@@ -5,7 +5,8 @@
 //! whatever the other factor is, since code that visits stored elements only never sees the other factor.
 //!
 //! **Rules.** Data has the fill that it was given, or none. An operator's result has one if an argument annihilates by its
-//! fill, or if all arguments but scalars have one; then it is the operator on the fills. Moves keep fills, and reductions do
+//! fill, or if all arguments but scalars have one; then it is the operator on the fills. A selection by a condition with a fill
+//! has the fill, or is the scalar, of what the condition's fill selects. Moves keep fills, and reductions do
 //! where the count of elements does not matter. Functions of whole tensors have none.
 //!
 //! **Annihilation.** Where an argument with a fill *that is named* ([`Named`]: 0, 1, infinities, ...) equals it (`==`, so that
@@ -112,6 +113,11 @@ pub(crate) fn of_map(op: Op, args: &[Filled]) -> Option<Fill> {
     let fill_of = |arg: &Filled| match arg {
         Filled::Tensor(fill) | Filled::Scalar(fill) => *fill,
     };
+    if let (Op::Where, [Filled::Tensor(Some(condition)), yes, no]) = (op, args)
+        && condition.is_static
+    {
+        return fill_of(if condition.value == Scalar::Bool(true) { yes } else { no });
+    }
     let fills: Vec<Fill> = args.iter().map(fill_of).collect::<Option<_>>()?;
     if fills.iter().any(|fill| fill.value.dtype().is_complex()) {
         return None;

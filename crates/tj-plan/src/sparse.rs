@@ -71,6 +71,8 @@ pub struct Operand {
     pub fill: Scalar,
     /// Whether some stored value may equal it.
     pub may_store_fill: bool,
+    /// Whether it has so few entries that memory for each coordinate of its longest dimension would dwarf them.
+    pub is_hypersparse: bool,
 }
 
 /// How the result of a nest is stored.

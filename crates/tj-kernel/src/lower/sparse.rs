@@ -23,6 +23,7 @@ mod readers;
 mod results;
 pub mod room;
 mod rows;
+mod spread;
 mod values;
 mod walk;
 
@@ -326,6 +327,8 @@ struct Walk<'p> {
     tasks: Tasks,
     /// Reductions that have been computed for a whole row of an index, and where they are.
     rows: FxHashMap<ExprId, (Buf, u32)>,
+    /// For each reader that was spread, its memory.
+    cells: FxHashMap<ExprId, Buf>,
     /// The axes whose coordinates are written down.
     columns: Vec<u32>,
     /// How many tasks there are.
@@ -372,6 +375,7 @@ fn lower_part(nest: &Nest, phase: Phase, part: Part, layout: &Layout, group: &Gr
         dense: vec![None; nest.arguments.len()],
         known: FxHashMap::default(),
         rows: FxHashMap::default(),
+        cells: FxHashMap::default(),
         tasks: tasks(nest),
         columns: columns(nest),
         n_tasks: layout.tasks.clone(),
@@ -382,6 +386,7 @@ fn lower_part(nest: &Nest, phase: Phase, part: Part, layout: &Layout, group: &Gr
     } else {
         walk.declare(layout);
         walk.readers = readers::readers(nest);
+        walk.declare_cells();
         walk.locate();
         walk.main();
     }

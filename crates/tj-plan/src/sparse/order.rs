@@ -242,6 +242,10 @@ impl Question<'_> {
             // Collected rows are as long as the axes inside of the first reduced loop.
             let width: f64 = elements / outside;
             state.cost += if is_sparse { COLLECT * state.visits + outside * width / 512.0 } else { elements };
+            // A row that is the whole result takes memory for every element of it.
+            if is_sparse && outside <= 1.0 {
+                state.cost += elements;
+            }
             if loops.first().is_some_and(|&l| l as usize >= self.rank) {
                 state.cost *= 2.0;
             }

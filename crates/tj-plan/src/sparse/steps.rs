@@ -119,7 +119,9 @@ impl Cutter<'_> {
                 let stored = StoredInput {
                     format: tj_tensor::Format::csf(rank),
                     fill,
-                    is_hypersparse: false,
+                    is_hypersparse: reads
+                        .iter()
+                        .any(|(_, source)| self.stored(*source).is_some_and(|stored| stored.is_hypersparse)),
                     width: width.unwrap_or(tj_tensor::Width::U64),
                     // -0 is not dropped, and equals 0.
                     may_store_fill: true,
@@ -426,8 +428,8 @@ impl Cutter<'_> {
                             let levels = &order.levels[access];
                             let own = stored.is_native() && *levels == stored.order();
                             let format = if own { stored.format.clone() } else { stored.lists(levels) };
-                            let StoredInput { fill, may_store_fill, .. } = *stored;
-                            Argument::Stored(Operand { format, fill, may_store_fill })
+                            let StoredInput { fill, may_store_fill, is_hypersparse, .. } = *stored;
+                            Argument::Stored(Operand { format, fill, may_store_fill, is_hypersparse })
                         }
                         (_, _) => Argument::Dense(axes(at, &order, extents.len(), row)),
                     };

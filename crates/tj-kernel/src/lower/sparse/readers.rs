@@ -6,7 +6,7 @@ use tj_plan::sparse::{Argument, Nest, OperandLevel, followed};
 use tj_tensor::DType;
 
 use super::Walk;
-use crate::ir::{BinOp, CmpOp, Value};
+use crate::ir::{BinOp, Buf, CmpOp, Value};
 
 /// A read, and where it is.
 #[derive(Clone, Debug)]
@@ -23,8 +23,10 @@ pub(super) struct Reader {
     pub present: Option<Value>,
     /// Whether the position is one of the level even where it is not the one that is looked for.
     pub is_readable: bool,
-    /// Whether what is read is known to be the fill, wherever it is.
-    pub is_gap: bool,
+    /// Whether what it reads is the fill, or may be.
+    pub may_be_fill: bool,
+    /// Memory with its last list spread over all coordinates.
+    pub spread: Option<Buf>,
     /// What it reads, once that is known.
     pub value: Option<Value>,
 }
@@ -46,7 +48,8 @@ pub(super) fn readers(nest: &Nest) -> Vec<Reader> {
                 position: None,
                 present: None,
                 is_readable: false,
-                is_gap: false,
+                may_be_fill: false,
+                spread: None,
                 value: None,
             });
         }
@@ -57,7 +60,7 @@ pub(super) fn readers(nest: &Nest) -> Vec<Reader> {
 impl Reader {
     /// Whether its next level is a list that the loop of an index goes along.
     pub fn walks(&self, index: u32) -> bool {
-        self.levels.get(self.next).is_some_and(|level| self.lists(level, index))
+        self.spread.is_none() && self.levels.get(self.next).is_some_and(|level| self.lists(level, index))
     }
 
     /// Whether a level is a list that the loop of an index goes along.
@@ -94,9 +97,15 @@ impl Walk<'_> {
                     break;
                 }
                 let coordinate = self.ctx.dim(&dim);
-                match level.list {
-                    None => self.step(at, coordinate, level),
-                    Some(_) => self.search(at, coordinate),
+                match (level.list, self.readers[at].spread) {
+                    (None, _) => self.step(at, coordinate, level),
+                    (Some(_), None) => self.search(at, coordinate),
+                    (Some(_), Some(cells)) => {
+                        let value = self.ctx.b.load_here(cells, coordinate);
+                        let reader = &mut self.readers[at];
+                        reader.value = Some(value);
+                        reader.may_be_fill = true;
+                    }
                 }
                 self.readers[at].next += 1;
             }

@@ -155,7 +155,7 @@ impl Walk<'_> {
             let fill = self.ctx.b.constant(fill);
             let reader = &mut self.readers[at];
             reader.value = Some(fill);
-            reader.is_gap = true;
+            reader.may_be_fill = true;
             reader.next += 1;
         }
         self.read_ahead();

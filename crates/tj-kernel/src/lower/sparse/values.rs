@@ -145,7 +145,7 @@ impl Walk<'_> {
             let Expr::Const(value) = self.node(value) else { return None };
             let at = self.readers.iter().position(|reader| reader.id == read)?;
             let operand = self.operand(self.readers[at].argument);
-            (operand.fill == *value && !operand.may_store_fill && !self.readers[at].is_gap).then_some(at)
+            (operand.fill == *value && !operand.may_store_fill && !self.readers[at].may_be_fill).then_some(at)
         };
         of(*x, *y).or_else(|| of(*y, *x))
     }

@@ -34,6 +34,7 @@ impl Walk<'_> {
         let ids: Vec<ExprId> = walkers.iter().map(|&at| self.readers[at].id).collect();
         let tree = tree.at(&|id| ids.contains(&id));
         let outside = self.readers.clone();
+        let spread = self.spread_before(index);
         match &tree {
             Tree::All if walkers.is_empty() => self.everywhere(index, range, LoopKind::Serial, body),
             Tree::Leaf(_) if walkers.len() == 1 => self.entries(index, walkers[0], range, body),
@@ -42,6 +43,9 @@ impl Walk<'_> {
             Tree::Leaf(_) | Tree::And(_) | Tree::Or(_) => self.merged(index, &walkers, &tree, body),
         }
         self.readers = outside;
+        for (reader, cells) in spread {
+            self.gather(reader, cells);
+        }
     }
 
     /// Whether a loop visits every coordinate and follows no list.
