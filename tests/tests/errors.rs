@@ -2,7 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "a test stops where something is not as it should be")]
 
 use tensorjit::{
-    Bytes, CompileOptions, CompiledGraph, DType, Dim, LazyTensor, OutputView, Tensor, constant, input,
+    Bytes, CompileOptions, CompiledGraph, DType, Dim, Duplicates, LazyTensor, OutputView, Tensor, compute,
+    constant, defer, input,
 };
 
 const X: [f32; 6] = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
@@ -120,6 +121,16 @@ fn sizes_that_are_expressions() {
         graph.call(&[("x", &x7), ("y", &x4)]).unwrap_err().to_string(),
         "axis 0 of input x has size 7, but 2*n + 1 = 9 with n = 4 (axis 0 of input y)"
     );
+}
+
+#[test]
+fn counts_of_data_that_overflow() {
+    let one = || Tensor::from(vec![1_i64]);
+    let x = Tensor::coo([1 << 40, 1 << 41], &[one(), one()], vec![4.0], Duplicates::Sum).unwrap();
+    let x = defer(&x);
+    assert_eq!(compute(x.sum(())).unwrap().to_vec::<f64>().unwrap(), [4.0]);
+    let error = compute(x.mean(())).unwrap_err().to_string();
+    assert_eq!(error, "1099511627776*2199023255552 does not fit in 64 bits");
 }
 
 #[test]

@@ -61,6 +61,7 @@ pub use tj_tensor::{
 /// The table of scalar operators.
 pub mod op {
     pub use tj_ir::op::{Algebra, Annihilator, DTypeRule, Domain, FillRule, Named, OpInfo, TABLE};
+    pub use tj_ir::text::closest;
 }
 
 /// Tensor files.

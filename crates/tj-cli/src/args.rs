@@ -82,7 +82,7 @@ pub struct WorkArgs {
     /// Where inputs come from.
     #[arg(
         value_name = "NAME=DATA",
-        help = "An input: a file (.npy, .npz, .safetensors, .mtx, .tns), a number, rand:SEED[:DTYPE:SHAPE] or ones[:DTYPE:SHAPE]"
+        help = "An input: a file (.npy, .npz, .safetensors, .mtx, .tns), an array of an archive (a.npz:NAME), a number, rand:SEED[:DTYPE:SHAPE] or ones[:DTYPE:SHAPE]"
     )]
     pub inputs: Vec<Input>,
     /// The value of a size that no input determines; repeats

@@ -100,11 +100,16 @@ pub fn run(cli: Cli) -> Exit {
     match done {
         Ok(()) => Exit::Done,
         Err(Failure { exit, message }) => {
-            // Nobody is left to tell if standard error is gone.
-            let _ = std::io::stderr().write_all(message.as_bytes());
+            remark(&message);
             exit
         }
     }
+}
+
+/// Writes to standard error.
+fn remark(text: &str) {
+    // Nobody is left to tell if that is gone.
+    let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
 /// Writes a result to standard output.

@@ -38,10 +38,7 @@ impl<'s> Data<'s> {
         declared: Option<&LazyTensor>,
     ) -> Result<Tensor, Failure> {
         match data {
-            InputData::File(path) => {
-                let progress = Progress::new(None);
-                Ok(io::read_any_observed(path, &mut reading(&progress, path))?)
-            }
+            InputData::File(path) => read(name, path),
             InputData::Number(number) => {
                 let value = scalar(name, *number, declared.map(LazyTensor::dtype))?;
                 Ok(Tensor::scalar(value))
@@ -68,6 +65,47 @@ impl<'s> Data<'s> {
             Some(_) | None => Ok(()),
         }
     }
+}
+
+/// Reads the data of an input: a file with one array, or `FILE:NAME` for one of several.
+fn read(name: &str, path: &Path) -> Result<Tensor, Failure> {
+    if let Some((archive, array)) = part_of_archive(path) {
+        return read_array(archive, array);
+    }
+    let progress = Progress::new(None);
+    io::read_any_observed(path, &mut reading(&progress, path)).map_err(|error| match &error {
+        io::IoError::NotOne { names, .. } if !names.is_empty() => {
+            let (path, first) = (path.display(), &names[0]);
+            Failure::wrong(format!("{error}; choose one, as in {name}={path}:{first}"))
+        }
+        _ => error.into(),
+    })
+}
+
+/// The archive and the name in `FILE:NAME`, unless there is a file that is called so.
+fn part_of_archive(path: &Path) -> Option<(&Path, &str)> {
+    let (archive, array) = path.to_str()?.rsplit_once(':')?;
+    let archive = Path::new(archive);
+    (!path.exists() && io::is_archive(archive).is_ok_and(|is| is)).then_some((archive, array))
+}
+
+/// One array of an archive.
+fn read_array(archive: &Path, array: &str) -> Result<Tensor, Failure> {
+    let progress = Progress::new(None);
+    let mut arrays = match io::read_all_observed(archive, &mut reading(&progress, archive))? {
+        io::Contents::Named(arrays) => arrays,
+        io::Contents::One(_) => {
+            let archive = archive.display();
+            return Err(Failure::wrong(format!(
+                "{archive} holds one array, without a name: leave out :{array}"
+            )));
+        }
+    };
+    arrays.swap_remove(array).ok_or_else(|| {
+        let names: Vec<&str> = arrays.keys().map(String::as_str).collect();
+        let (archive, names) = (archive.display(), names.join(", "));
+        Failure::wrong(format!("{archive} has no array {array}; its arrays are {names}"))
+    })
 }
 
 /// Shows how much of a file has been read.

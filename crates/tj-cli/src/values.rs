@@ -71,7 +71,7 @@ pub struct Input {
 /// Where the data of an input comes from.
 #[derive(Clone, Debug, PartialEq)]
 pub enum InputData {
-    /// A file; `./7` where the name would read as something else.
+    /// A file, or `FILE:NAME` for an array of an archive; `./7` where the name would read as something else.
     File(PathBuf),
     /// A scalar.
     Number(Number),

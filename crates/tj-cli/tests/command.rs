@@ -323,6 +323,10 @@ fn mistakes_in_calls_are_underlined() {
         ("concat([x, x[0]])", "have different ranks"),
         ("einsum(\"ij\", x, x)", "einsum"),
         ("softmx(x)", "did you mean `softmax`?"),
+        ("Relu(x)", "did you mean `relu`?"),
+        ("linalg.slove(x, x)", "did you mean `linalg.solve`?"),
+        ("slove(x, x)", "did you mean `linalg.solve`?"),
+        ("linalg.frobnicate(x)", "linalg has cholesky, det"),
         ("take(x)", "`take` needs `indices`"),
         ("searchsorted(x[0], x[0], side=\"up\")", "`side` is \"left\" or \"right\""),
         ("reshape(x, 4, 2)", "reshape"),
@@ -422,6 +426,12 @@ fn outputs_are_checked_before_the_run_and_archives_are_written() {
     assert_eq!(stdout(&tj(&["info", &all])).lines().count(), 2);
     assert!(stdout(&tj(&["info", &to("one.npz")])).starts_with("z: f32[3]"));
     assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 3);
+    let of_archive = |part: &str| format!("a={all}{part}");
+    assert_eq!(numbers(&json(&["run", "a", &of_archive(":z"), "--json"])["result"]), [2.0; 3]);
+    let expected = "one array was expected, and there are 2: [\"y\", \"z\"]; choose one, as in a=";
+    check_error(&["run", "a", &of_archive("")], 1, expected);
+    check_error(&["run", "a", &of_archive("")], 1, "all.npz:y");
+    check_error(&["run", "a", &of_archive(":q")], 1, "all.npz has no array q; its arrays are y, z");
 }
 
 #[test]
@@ -441,7 +451,14 @@ fn sparse_files_are_read_written_converted_and_described() {
         std::fs::read_to_string(to("y.mtx")).unwrap(),
         "%%MatrixMarket matrix coordinate real general\n2 3 2\n1 3 4.0\n2 1 -0.5\n"
     );
-    stdout(&tj(&["run", "x + 1", &input, "-o", &to("y.mtx")]));
+    let dense = tj(&["run", "x + 1", &input, "-o", &to("y.mtx")]);
+    assert_eq!(stdout(&dense), "");
+    let note = String::from_utf8(dense.stderr).unwrap();
+    assert!(
+        note.starts_with("note: result has ") && note.contains("y.mtx is dense: it lists all 2 x 3 elements"),
+        "{note}"
+    );
+    assert_eq!(tj(&["run", "x * 2", &input, "-o", &to("twice.mtx")]).stderr, b"");
     assert_eq!(
         std::fs::read_to_string(to("y.mtx")).unwrap(),
         "%%MatrixMarket matrix array real general\n2 3\n1.0\n0.5\n1.0\n1.0\n5.0\n1.0\n"

@@ -10,6 +10,39 @@ use std::str::FromStr;
 use thiserror::Error;
 use tj_tensor::{DType, Scalar};
 
+/// The name that a misspelt one was meant to be: that which differs least, if by two edits at most and by no more than half of
+/// its letters. Capitals are like small letters.
+///
+/// ```
+/// use tj_ir::text::closest;
+/// assert_eq!(closest("Relu", ["gelu", "relu"]), Some("relu"));
+/// assert_eq!(closest("sqaure", ["sqrt", "square"]), Some("square"));
+/// assert_eq!(closest("f", ["g"]), None);
+/// ```
+#[must_use]
+pub fn closest<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
+    let bound = (name.chars().count() / 2).min(2);
+    let name = name.to_lowercase();
+    let distances = known.into_iter().map(|known| (distance(&name, known), known));
+    distances.filter(|(edits, _)| *edits <= bound).min().map(|(_, known)| known)
+}
+
+/// Edits between two short words.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, ca) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, &cb) in b.iter().enumerate() {
+            let changed = diagonal + usize::from(ca != cb);
+            diagonal = row[j + 1];
+            row[j + 1] = changed.min(row[j] + 1).min(row[j + 1] + 1);
+        }
+    }
+    row[b.len()]
+}
+
 /// Where a text stops being what it should be.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("line {line}, column {column}: expected {expected}, found {found}")]

@@ -118,6 +118,22 @@ pub enum LibraryError {
         /// The first such row that is met.
         row: usize,
     },
+    /// A sparse matrix without an inverse.
+    #[error("{function}: the matrix is singular: {reason}")]
+    SingularMatrix {
+        /// Name of the function.
+        function: &'static str,
+        /// The row or column that shows it, if one is known.
+        reason: String,
+    },
+    /// A sparse matrix that has no Cholesky factor.
+    #[error("{function}: the matrix is not positive definite, as column {column} shows")]
+    IndefiniteMatrix {
+        /// Name of the function.
+        function: &'static str,
+        /// The first column, in the order of the factorisation, whose pivot is not a positive number.
+        column: usize,
+    },
     /// What tensors themselves refuse: an axis, a format, memory.
     #[error(transparent)]
     Tensor(Box<TensorError>),

@@ -14,11 +14,12 @@
 //! In reading order: `index` (arrays of indices), `check`; `keys` (entries as numbers), `source` (where keys come from),
 //! `radix` (their order), `lists` (keys to levels), `spread` (keys to strided arrays), `packed` (the way through keys);
 //! `expand`, `sort` and `assemble`, the way through columns for what keys cannot hold and for levels that are no lists;
-//! `remap` (views and moves), `convert` (what users call), `remember` (conversions made before), `print`.
+//! `count` (elements of levels without arrays), `remap` (views and moves), `convert` (what users call), `remember` (conversions made before), `print`.
 
 mod assemble;
 mod check;
 mod convert;
+mod count;
 mod expand;
 mod index;
 mod keys;

@@ -2,10 +2,30 @@
 
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
-use tj_tensor::{Buffer, Complex, DType, Scalar, SliceSpec, Tensor, TensorError, f16};
+use tj_tensor::{Buffer, Complex, DType, Duplicates, Format, Scalar, SliceSpec, Tensor, TensorError, f16};
 
 fn small() -> Tensor {
     Tensor::from_shape_vec([2, 3], vec![1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0]).unwrap()
+}
+
+#[test]
+fn blocks_that_nothing_holds_are_named() {
+    let blocks = "bcsr(1000000, 1000000)".parse::<Format>().unwrap();
+    let entry = |extent: usize| {
+        let one = || Tensor::from(vec![1_i64]);
+        Tensor::coo([extent, extent], &[one(), one()], vec![1.0], Duplicates::Sum).unwrap()
+    };
+    let message = |x: Tensor| x.with_format(&blocks).unwrap_err().to_string();
+    let all = "a block of bcsr(1000000, 1000000) has 1000000000000 elements, and all of shape [3, 3] are 9";
+    assert_eq!(message(entry(3)), all);
+    assert_eq!(message(Tensor::zeros(DType::F64, [3, 3]).unwrap()), all);
+    let large = message(entry(1 << 40));
+    assert_eq!(
+        large,
+        "no memory for bcsr(1000000, 1000000), in which a block has 1000000000000 elements, stored if one of them is"
+    );
+    // Blocks may be larger than a tensor, if not by much.
+    assert_eq!(entry(3).with_format(&"bcsr(100, 200)".parse().unwrap()).unwrap().nnz().unwrap(), 1);
 }
 
 #[test]

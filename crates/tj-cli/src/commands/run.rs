@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 use tensorjit::{CompiledGraph, DType, Error, RunReport, Tensor};
 
 use super::save::Destination;
-use super::{Failure, Text, Work, given_sizes, print, staged};
+use super::{Failure, Text, Work, given_sizes, print, remark, staged};
 use crate::args::RunArgs;
 use crate::progress::Progress;
 use crate::values::Sweep;
@@ -40,6 +40,11 @@ fn run_once(args: &RunArgs, text: &Text, sizes: &BTreeMap<String, i64>) -> Resul
     drop(progress);
     let mut saved = vec![false; outputs.len()];
     for destination in &destinations {
+        if staged::is_stored(&work)
+            && let Some(note) = destination.note(&names, &outputs)
+        {
+            remark(&note);
+        }
         for &at in destination.write(&names, &outputs)? {
             saved[at] = true;
         }

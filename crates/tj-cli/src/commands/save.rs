@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use tensorjit::{Tensor, io};
+use tensorjit::{DType, Scalar, Tensor, io};
 
 use super::Failure;
 use crate::values::OutputFile;
@@ -49,6 +49,27 @@ impl<'a> Destination<'a> {
         Ok(found)
     }
 
+    /// What to say before an output becomes a file of entries that leaves none out, where inputs had some left out.
+    pub(super) fn note(&self, names: &[&str], outputs: &[Tensor]) -> Option<String> {
+        if !lists_entries(self.path) {
+            return None;
+        }
+        self.outputs.iter().find_map(|&at| {
+            let (name, tensor) = (names[at], &outputs[at]);
+            let why = match tensor.fill() {
+                _ if tensor.rank() < 2 => return None,
+                Some(fill) if tensor.stored().is_some() => match fill.cast(DType::C128) {
+                    Scalar::C128(fill) if fill.norm_sqr() == 0.0 => return None,
+                    _ => format!("has the fill {fill}, not 0"),
+                },
+                Some(_) | None => "has no fill".to_string(),
+            };
+            let count = tensor.shape().iter().map(usize::to_string).collect::<Vec<_>>().join(" x ");
+            let path = self.path.display();
+            Some(format!("note: {name} {why}, so {path} is dense: it lists all {count} elements\n"))
+        })
+    }
+
     /// Writes the file; says which outputs it has.
     pub(super) fn write(&self, names: &[&str], outputs: &[Tensor]) -> Result<&[usize], Failure> {
         let own: Vec<&Tensor> = self.outputs.iter().map(|&at| &outputs[at]).collect();
@@ -86,6 +107,13 @@ fn is_archive(path: &Path) -> Result<bool, Failure> {
         Err(_) if is_device(path) => Ok(false),
         known => Ok(known?),
     }
+}
+
+/// Whether a file lists the entries of a sparse tensor in text.
+fn lists_entries(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let name = name.strip_suffix(".gz").unwrap_or(name);
+    name.ends_with(".mtx") || name.ends_with(".tns")
 }
 
 /// Whether a path leads to a device or pipe, such as /dev/stdout, which has no extension to go by.

@@ -1,5 +1,6 @@
 //! Calls: which function a name is, and which parameter an argument is for. `relu(x)` is `x.relu()`.
 
+use tensorjit::op::closest as nearest;
 use tensorjit::{Dim, Op};
 
 use super::bound::Bound;
@@ -87,6 +88,10 @@ impl Ctx<'_> {
             let mut diagnostic = Diagnostic::new(format!("`{full}` is not a function"), function.span);
             let names =
                 FUNCTIONS.iter().filter_map(|(known, _)| known.strip_prefix(module)?.strip_prefix('.'));
+            if let Some(close) = nearest(&function.text, names.clone()) {
+                diagnostic.notes.push(format!("did you mean `{module}.{close}`?"));
+                return Err(diagnostic);
+            }
             diagnostic.notes.push(format!("{module} has {}", names.collect::<Vec<_>>().join(", ")));
             return Err(diagnostic);
         };
@@ -164,26 +169,13 @@ fn two_sizes(bound: &Bound<'_>) -> Option<Dim> {
     }
 }
 
-/// The function whose name differs least, if by two edits at most and not by more than half of the name.
+/// The function that a misspelt name was meant to be: by its name, or by that without its module.
 fn closest(name: &str) -> Option<&'static str> {
-    let bound = (name.chars().count() / 2).min(2);
     let operators = tensorjit::op::TABLE.iter().map(|info| info.name);
     let all = FUNCTIONS.iter().map(|(name, _)| *name).chain(operators);
-    all.map(|known| (distance(name, known), known)).filter(|(d, _)| *d <= bound).min().map(|(_, known)| known)
-}
-
-/// Edits between two short words.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, ca) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, &cb) in b.iter().enumerate() {
-            let changed = diagonal + usize::from(ca != cb);
-            diagonal = row[j + 1];
-            row[j + 1] = changed.min(row[j] + 1).min(row[j + 1] + 1);
-        }
-    }
-    row[b.len()]
+    nearest(name, all).or_else(|| {
+        let alone = |full: &'static str| full.split_once('.').map(|(_, alone)| alone);
+        let close = nearest(name, FUNCTIONS.iter().filter_map(|(full, _)| alone(full)))?;
+        FUNCTIONS.iter().map(|(full, _)| *full).find(|full| alone(full) == Some(close))
+    })
 }

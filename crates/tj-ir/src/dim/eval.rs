@@ -2,7 +2,7 @@
 
 use super::poly::{Atom, Term};
 use super::text::shortened;
-use super::{Dim, DimError, Repr, Symbol};
+use super::{Dim, DimError, Repr, Symbol, SymbolKind};
 
 impl Dim {
     /// The value under an assignment. Intermediate results may need 127 bits, the value 63.
@@ -20,7 +20,7 @@ impl Dim {
             return Ok(value);
         }
         let value = self.eval_wide(values)?;
-        i64::try_from(value).map_err(|_| self.overflow())
+        i64::try_from(value).map_err(|_| self.overflow_at(values))
     }
 
     /// The value where the size was made; `None` if a symbol has no hint or the value does not fit.
@@ -98,8 +98,32 @@ impl Dim {
         self.check()?;
         value_of(self, values).map_err(|fault| match fault {
             Fault::Unbound(symbol) => DimError::Unbound { symbol, expr: shortened(self) },
-            Fault::Overflow => self.overflow(),
+            Fault::Overflow => self.overflow_at(values),
         })
+    }
+
+    /// Names that nobody has given tell nothing: values stand in their places.
+    fn overflow_at(&self, values: &dyn Fn(&Symbol) -> Option<i64>) -> DimError {
+        let is_given = |symbol: &Symbol| matches!(symbol.kind(), SymbolKind::Declared(_));
+        let symbols = self.symbols().filter(|symbol| !is_given(symbol));
+        let known: Vec<(String, i64)> =
+            symbols.filter_map(|symbol| Some((symbol.to_string(), values(&symbol)?))).collect();
+        let is_word = |c: char| c.is_alphanumeric() || c == '_';
+        let text = shortened(self);
+        let (mut expr, mut rest) = (String::new(), text.as_str());
+        while let Some(start) = rest.find(is_word) {
+            let (before, from_word) = rest.split_at(start);
+            let (word, after) =
+                from_word.split_at(from_word.find(|c| !is_word(c)).unwrap_or(from_word.len()));
+            expr.push_str(before);
+            match known.iter().find(|(name, _)| name == word) {
+                Some((_, value)) => expr.push_str(&value.to_string()),
+                None => expr.push_str(word),
+            }
+            rest = after;
+        }
+        expr.push_str(rest);
+        DimError::Overflow { expr }
     }
 
     fn overflow(&self) -> DimError {

@@ -252,6 +252,11 @@ fn overflow_poisons() {
         big.eval(&|_| Some(2)).unwrap_err().to_string(),
         "9223372036854775807*N does not fit in 64 bits"
     );
+    let axis = |id| Dim::symbol(&Symbol::fresh(id, ..).unwrap());
+    assert_eq!(
+        (axis(0) * axis(12) * &n * 2).eval(&|_| Some(1 << 40)).unwrap_err().to_string(),
+        "2*N*1099511627776*1099511627776 does not fit in 64 bits"
+    );
     assert_eq!(
         (n.pow(9) * dim("M")).eval(&|s| Some(if *s == Symbol::declared("M", ..).unwrap() {
             0

@@ -171,6 +171,8 @@ fn terms(text: &str) -> Result<(Vec<Term>, Option<Term>), Cause> {
                 (arrow, width) = (true, 2);
                 term.start = at + 2;
             }
+            ',' => return Err(wrong(text, at, "a \",\" after \"->\": there is one list for the output")),
+            '-' if letters.get(at + 1) == Some(&'>') => return Err(wrong(text, at, "a second \"->\"")),
             c => {
                 return Err(wrong(
                     text,
@@ -190,6 +192,12 @@ fn terms(text: &str) -> Result<(Vec<Term>, Option<Term>), Cause> {
 
 impl<'t> Parsed<'t> {
     fn new(text: &'t str, operands: &[&LazyTensor]) -> Result<Parsed<'t>, Cause> {
+        // A lone scalar has the empty list.
+        if text.trim().is_empty() && (operands.len() != 1 || operands[0].rank() > 0) {
+            let problem =
+                "the subscripts are empty; they are a list of letters for each operand, as in \"ij,jk->ik\"";
+            return Err(wrong(text, 0, problem));
+        }
         let (terms, output) = terms(text)?;
         if terms.len() != operands.len() {
             let lists = counted(terms.len(), "list", "lists");

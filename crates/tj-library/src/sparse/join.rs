@@ -63,14 +63,19 @@ pub fn stack(tensors: &[&Tensor], axis: usize) -> Result<Tensor, LibraryError> {
 pub fn block(grid: &[&[Option<&Tensor>]]) -> Result<Tensor, LibraryError> {
     let function = "block";
     let n_columns = grid.first().map_or(0, |row| row.len());
+    if n_columns == 0 {
+        return Err(LibraryError::Shape { function, problem: "the grid is empty".into() });
+    }
     if let Some(r) = grid.iter().position(|row| row.len() != n_columns) {
         let problem =
-            format!("row {r} of the grid has {} matrices, and row 0 has {n_columns}", grid[r].len());
+            format!("row {r} of the grid has length {}, and row 0 has length {n_columns}", grid[r].len());
         return Err(LibraryError::Shape { function, problem });
     }
-    let mut places = vec![];
+    let mut places: Vec<[usize; 2]> = vec![];
     let mut given = vec![];
-    let mut extents = [vec![None; grid.len()], vec![None; n_columns]];
+    /// An extent, and the place of the matrix that it comes from.
+    type Known = Option<(usize, [usize; 2])>;
+    let mut extents: [Vec<Known>; 2] = [vec![None; grid.len()], vec![None; n_columns]];
     for (r, row) in grid.iter().enumerate() {
         for (c, x) in row.iter().enumerate() {
             let Some(x) = x else { continue };
@@ -79,12 +84,14 @@ pub fn block(grid: &[&[Option<&Tensor>]]) -> Result<Tensor, LibraryError> {
                 return Err(LibraryError::Shape { function, problem });
             };
             let [heights, widths] = &mut extents;
-            for (known, found, axis) in [(&mut heights[r], rows, 0), (&mut widths[c], columns, 1)] {
-                let known = *known.get_or_insert(found);
+            for (known, found, what) in
+                [(&mut heights[r], rows, "rows"), (&mut widths[c], columns, "columns")]
+            {
+                let (known, [other_r, other_c]) = *known.get_or_insert((found, [r, c]));
                 if known != found {
                     let problem = format!(
-                        "row {r}, column {c} of the grid has shape {:?}, and axis {axis} has to be {known}",
-                        x.shape()
+                        "the matrix at row {r}, column {c} of the grid has {found} {what}, and that at row {other_r}, column \
+                         {other_c} has {known}"
                     );
                     return Err(LibraryError::Shape { function, problem });
                 }
@@ -100,7 +107,8 @@ pub fn block(grid: &[&[Option<&Tensor>]]) -> Result<Tensor, LibraryError> {
         }
     }
     let given = in_common(function, &given)?;
-    let extents = extents.map(|extents| extents.into_iter().flatten().collect::<Vec<usize>>());
+    let extents = extents
+        .map(|extents| extents.into_iter().flatten().map(|(extent, _)| extent).collect::<Vec<usize>>());
     let mut shape = vec![];
     for extents in &extents {
         shape.push(extent_sum(function, extents.iter().copied())?);

@@ -19,7 +19,7 @@
 //! In reading order: `entries`, `values`; then `join` ([`concat()`], [`stack`], [`block`]), `kron`, `diagonal` ([`diag`], [`eye`], [`tril`],
 //! [`triu`]), `reshape`, `select` ([`select`], [`filter`], [`nonzero`]), `outer` ([`index_outer`]), `extremes` ([`argmax`], [`argmin`]),
 //! `ranks` ([`sort_rows`], [`top_k`], [`keep_top_k`]), `union`, `random`, `builder` ([`Builder`]), `triangular`
-//! ([`solve_triangular`]).
+//! ([`solve_triangular`]), and, with the feature of that name, `solve` (`solve` and `factorise`).
 //!
 //! [`Tensor::to_entries`]: tj_tensor::Tensor::to_entries
 
@@ -39,6 +39,8 @@ mod union;
 
 mod builder;
 mod random;
+#[cfg(feature = "solve")]
+mod solve;
 mod triangular;
 
 pub use crate::sort::Direction;
@@ -52,5 +54,7 @@ pub use random::random;
 pub use ranks::{TopK, keep_top_k, sort_rows, top_k};
 pub use reshape::reshape;
 pub use select::{Compare, filter, nonzero, select};
+#[cfg(feature = "solve")]
+pub use solve::{Method, Solver, factorise, solve};
 pub use triangular::{Diagonal, Triangle, solve_triangular};
 pub use union::{Combine, union};

@@ -18,8 +18,15 @@ use crate::LibraryError;
 /// ```
 ///
 /// # Errors
-/// Another number of elements; more than can be counted.
+/// Another number of elements; more than can be counted; a size that no axis may have, such as -1 cast to `usize`.
 pub fn reshape(x: &Tensor, shape: &[usize]) -> Result<Tensor, LibraryError> {
+    if let Some(axis) = shape.iter().position(|&extent| isize::try_from(extent).is_err()) {
+        let problem = format!(
+            "size {} of axis {axis} is no size; each has to be given, as none is found by -1",
+            shape[axis]
+        );
+        return Err(LibraryError::Argument { function: "reshape", problem });
+    }
     let (from_count, to_count) = (cells(x.shape()), cells(shape));
     if from_count != to_count || from_count == u128::MAX {
         let (from, to) = (x.shape().to_vec(), shape.to_vec());

@@ -175,12 +175,12 @@ fn what_does_not_fit_is_named() {
     refused(concat(&[&x], 2), "axis 2 is out of range for rank 2");
     refused(concat(&[&x, &y], 1), "concat: tensor 1 of shape [3, 3] does not continue [2, 3] along axis 1");
     refused(stack(&[&x], 4), "axis 4 is out of range for rank 3");
-    refused(block(&[]), "block: got no tensor");
+    refused(block(&[]), "block: the grid is empty");
     refused(block(&[&[Some(&x)], &[None]]), "block: row 1 of the grid has no matrix");
     refused(block(&[&[Some(&x), None]]), "block: column 1 of the grid has no matrix");
     refused(
         block(&[&[Some(&x), Some(&y)]]),
-        "block: row 0, column 1 of the grid has shape [3, 3], and axis 0 has to be 2",
+        "block: the matrix at row 0, column 1 of the grid has 3 rows, and that at row 0, column 0 has 2",
     );
-    refused(block(&[&[Some(&x)], &[]]), "block: row 1 of the grid has 0 matrices, and row 0 has 1");
+    refused(block(&[&[Some(&x)], &[]]), "block: row 1 of the grid has length 0, and row 0 has length 1");
 }

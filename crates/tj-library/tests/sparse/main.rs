@@ -7,6 +7,8 @@ mod made;
 mod moves;
 mod rows;
 mod selects;
+#[cfg(feature = "solve")]
+mod solve;
 mod support;
 mod triangular;
 mod unions;

@@ -148,6 +148,8 @@ fn an_identity_stores_one_value() {
     let x = eye(1 << 62, 1 << 62, 0, DType::F32).unwrap();
     assert_eq!(x.format().to_string(), "{d0: dense, d1: interval(+0..+1)} iso");
     assert_eq!(x.get(&[1 << 61, 1 << 61]).unwrap(), 1.0_f32.into());
+    assert_eq!(x.nnz().unwrap(), 1 << 62);
+    assert_eq!(eye(1 << 62, 1 << 40, -7, DType::F32).unwrap().nnz().unwrap(), 1 << 40);
 }
 
 #[test]
@@ -159,6 +161,10 @@ fn what_does_not_fit_is_named() {
     refused(diag(&x.reshape([1, 2, 3]).unwrap(), 0), "diag: takes a vector or a matrix, not shape [1, 2, 3]");
     refused(tril(&x.reshape([6]).unwrap(), 0), "tril: takes matrices, not shape [6]");
     refused(reshape(&x, &[4]), "shape [2, 3] cannot be reshaped to [4]: 6 elements are not 4");
+    refused(
+        reshape(&x, &[3, -1_isize as usize]),
+        "reshape: size 18446744073709551615 of axis 1 is no size; each has to be given, as none is found by -1",
+    );
     refused(index_outer(&x, &[None]), "index_outer: got 1 lists for shape [2, 3]");
     refused(index_outer(&x, &[Some(&[-3]), None]), "index_outer: position -3 is outside an axis of size 2");
 }

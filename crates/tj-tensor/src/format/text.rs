@@ -103,16 +103,25 @@ impl fmt::Display for Format {
         if let Some(name) = self.name() {
             return f.write_str(&name);
         }
-        f.write_str("{")?;
-        for (l, level) in self.levels.iter().enumerate() {
-            write!(f, "{}{}: {}", if l == 0 { "" } else { ", " }, level.coordinate, level.kind)?;
-        }
-        f.write_str("}")?;
+        write!(f, "{}", Levels(&self.levels))?;
         f.write_str(match self.leaf {
             LeafKind::Values => "",
             LeafKind::Iso => " iso",
             LeafKind::Pattern => " pattern",
         })
+    }
+}
+
+/// Levels in braces, whether they have a name or not.
+struct Levels<'a>(&'a [LevelFormat]);
+
+impl fmt::Display for Levels<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("{")?;
+        for (l, level) in self.0.iter().enumerate() {
+            write!(f, "{}{}: {}", if l == 0 { "" } else { ", " }, level.coordinate, level.kind)?;
+        }
+        f.write_str("}")
     }
 }
 
@@ -176,6 +185,11 @@ impl FromStr for Format {
         let mut parser = Parser { text, rest: text };
         let format = parser.format()?;
         parser.skip();
+        let is_name = !text.trim_start().starts_with('{');
+        if is_name && let leaf @ ("iso" | "pattern") = parser.rest.trim_end() {
+            let levels = Levels(&format.levels);
+            return parser.fail(&format!("the end: a leaf follows levels in braces, as in {levels} {leaf},"));
+        }
         if parser.rest.is_empty() { Ok(format) } else { parser.fail("the end") }
     }
 }
@@ -192,21 +206,26 @@ impl<'a> Parser<'a> {
         }
         let mut levels = vec![];
         while !self.eat("}") {
+            if self.rest.starts_with("iso") || self.rest.starts_with("pattern") {
+                return self.fail("a level or \"}\", which a leaf comes after,");
+            }
             if !levels.is_empty() {
                 self.expect(",")?;
             }
             levels.push(self.level()?);
         }
+        let before = self.rest;
         let leaf = match self.word() {
             "" => LeafKind::Values,
             "iso" => LeafKind::Iso,
             "pattern" => LeafKind::Pattern,
-            _ => return self.fail("iso, pattern or the end"),
+            _ => return self.fail_at(before, "iso, pattern or the end"),
         };
         Format::new(levels, leaf)
     }
 
     fn named(&mut self) -> Result<Format, TensorError> {
+        let before = self.rest;
         match self.word() {
             "csr" => Ok(Format::csr()),
             "csc" => Ok(Format::csc()),
@@ -223,7 +242,10 @@ impl<'a> Parser<'a> {
                 self.expect(")")?;
                 Format::bcsr(rows, columns)
             }
-            _ => self.fail("csr, csc, dcsr, dia, bcsr(R, C), dense(RANK), csf(RANK), coo(RANK) or {levels}"),
+            _ => self.fail_at(
+                before,
+                "csr, csc, dcsr, dia, bcsr(R, C), dense(RANK), csf(RANK), coo(RANK) or {levels}",
+            ),
         }
     }
 
@@ -261,6 +283,7 @@ impl<'a> Parser<'a> {
 
     fn kind(&mut self) -> Result<LevelKind, TensorError> {
         let (order, repeats, widths) = (Order::Ordered, Repeats::Unique, Widths::default());
+        let before = self.rest;
         let mut kind = match self.word() {
             "dense" => LevelKind::Dense,
             "compressed" => LevelKind::Compressed { order, repeats, widths },
@@ -280,8 +303,12 @@ impl<'a> Parser<'a> {
                 self.expect(")")?;
                 return Ok(LevelKind::Interval { low, high });
             }
+            "iso" | "pattern" => {
+                return self.fail_at(before, "a kind of level; a leaf comes after the braces,");
+            }
             _ => {
-                return self.fail(
+                return self.fail_at(
+                    before,
                     "dense, compressed, singleton, bytemap, bitmap, hash, runs, steps, band, blocks or interval",
                 );
             }
@@ -391,6 +418,12 @@ impl<'a> Parser<'a> {
         self.rest = self.rest.trim_start();
     }
 
+    /// [`Parser::fail`] where the rest was `before`.
+    fn fail_at<T>(&mut self, before: &'a str, expected: &str) -> Result<T, TensorError> {
+        self.rest = before.trim_start();
+        self.fail(expected)
+    }
+
     fn fail<T>(&self, expected: &str) -> Result<T, TensorError> {
         let at = self.text.len() - self.rest.len();
         let text = self.text;
@@ -447,6 +480,19 @@ mod tests {
     #[test]
     fn refusals_say_what_is_wrong() {
         refused("csx", "expected csr, csc, dcsr");
+        refused(" csx", "{levels} at column 2 of \" csx\"");
+        refused(
+            "csr iso",
+            "expected the end: a leaf follows levels in braces, as in {d0: dense, d1: compressed} iso, at column 5",
+        );
+        refused("coo(1) pattern ", "as in {d0: compressed} pattern, at column 8");
+        refused("{d0: dense iso}", "expected a level or \"}\", which a leaf comes after, at column 12");
+        refused("{iso}", "which a leaf comes after, at column 2");
+        refused(
+            "{d0: dense, d1: pattern}",
+            "expected a kind of level; a leaf comes after the braces, at column 17",
+        );
+        refused("{d0: dense} iso iso", "expected the end at column 17");
         refused("{d0: dense d1: dense}", "expected \",\" at column 12");
         refused("{d0: dense, d0: compressed}", "dimension 0 is stored by 2 levels");
         refused("{d1: dense}", "no level stores dimension 0");

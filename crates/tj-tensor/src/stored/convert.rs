@@ -10,9 +10,9 @@ use super::assemble::{Loose, assemble};
 use super::expand::{Entries, differs, holds, stored_values, take};
 use super::source::are_lists;
 use super::spread::spread;
-use super::{Indices, Leaf, Level, Stored, packed, room};
-use crate::format::{Format, LeafKind, Width};
-use crate::shape::{List, checked_count};
+use super::{Indices, Leaf, Level, Stored, checked_positions, packed, room};
+use crate::format::{Coordinate, Format, LeafKind, LevelFormat, LevelKind, Width};
+use crate::shape::{List, checked_count, wide_count};
 use crate::tensor::Storage;
 use crate::{DType, Scalar, Tensor, TensorError, with_dtype};
 
@@ -79,6 +79,7 @@ impl Tensor {
             return Err(TensorError::DType { expected: values.dtype(), found: fill.dtype() });
         }
         check_rank(format, shape)?;
+        check_blocks(format, shape)?;
         let n = values.shape()[0];
         let mut dims = vec![];
         for (axis, (column, &extent)) in coordinates.iter().zip(shape).enumerate() {
@@ -177,11 +178,13 @@ impl Tensor {
     pub fn with_format(&self, format: &Format) -> Result<Tensor, TensorError> {
         let shape = self.shape();
         check_rank(format, shape)?;
+        check_blocks(format, shape)?;
         if format.is_strided() {
             return self.in_order(format);
         }
         let fill = self.fill.unwrap_or(zero(self.dtype));
-        if let Some(stored) = packed::of_tensor(self, fill, format)? {
+        let packed = packed::of_tensor(self, fill, format).map_err(|error| explained(format, error))?;
+        if let Some(stored) = packed {
             return Ok(Tensor::of_stored(stored));
         }
         let (dims, values) = match packed::columns_of(self, fill, None)? {
@@ -244,6 +247,16 @@ impl Tensor {
             Storage::Levels(stored) => {
                 if let Some(&nnz) = stored.nnz.get() {
                     return Ok(nnz);
+                }
+                let one = match &stored.leaf {
+                    Leaf::Values(_) => None,
+                    Leaf::Iso(value) => Some(*value),
+                    Leaf::Pattern => Some(Scalar::Bool(true)),
+                };
+                if let (Some(value), Some(count)) = (one, stored.counted()) {
+                    let differs = differs(&Tensor::full([1], value)?, fill)?[0];
+                    let nnz = if differs { checked_positions(count)? } else { 0 };
+                    return Ok(*stored.nnz.get_or_init(|| nnz));
                 }
                 let values = if are_lists(stored.format()) {
                     stored.leaf_values()?
@@ -348,7 +361,7 @@ impl Tensor {
     fn in_order(&self, format: &Format) -> Result<Tensor, TensorError> {
         let mut order: List<usize> = List::new();
         for level in format.levels() {
-            if let crate::Coordinate::Dim(dim) = level.coordinate {
+            if let Coordinate::Dim(dim) = level.coordinate {
                 order.push(dim);
             }
         }
@@ -399,6 +412,45 @@ fn check_rank(format: &Format, shape: &[usize]) -> Result<(), TensorError> {
     Err(TensorError::Format { reason })
 }
 
+/// Elements that a block may have beyond what the tensor has.
+const MAX_PADDING: u128 = 1 << 24;
+
+/// The sizes of blocks that are stored whole, if the format has any.
+fn blocks(format: &Format) -> Option<Vec<usize>> {
+    let is_whole = |level: &&LevelFormat| level.kind == LevelKind::Dense;
+    let sizes = format.levels().iter().filter(is_whole).filter_map(|level| match level.coordinate {
+        Coordinate::Remainder { by, .. } => Some(by),
+        Coordinate::Dim(_) | Coordinate::Quotient { .. } | Coordinate::Difference { .. } => None,
+    });
+    Some(sizes.collect::<Vec<_>>()).filter(|sizes| !sizes.is_empty())
+}
+
+/// Refuses blocks of which one would be very much larger than the tensor.
+fn check_blocks(format: &Format, shape: &[usize]) -> Result<(), TensorError> {
+    let Some(sizes) = blocks(format) else { return Ok(()) };
+    let (in_block, in_all) = (wide_count(&sizes), wide_count(shape));
+    if in_block <= in_all.saturating_add(MAX_PADDING) {
+        return Ok(());
+    }
+    let reason =
+        format!("a block of {format} has {in_block} elements, and all of shape {shape:?} are {in_all}");
+    Err(TensorError::Format { reason })
+}
+
+/// Says of memory that blocks are what it is for.
+fn explained(format: &Format, error: TensorError) -> TensorError {
+    match (blocks(format), error) {
+        (Some(sizes), TensorError::OutOfMemory { .. }) => {
+            let in_block = wide_count(&sizes);
+            let reason = format!(
+                "no memory for {format}, in which a block has {in_block} elements, stored if one of them is"
+            );
+            TensorError::Format { reason }
+        }
+        (_, error) => error,
+    }
+}
+
 fn built(loose: Loose<'_>, format: &Format) -> Result<Tensor, TensorError> {
     let is_strided = format.is_strided();
     let leaf = if is_strided { LeafKind::Values } else { format.leaf() };
@@ -407,7 +459,7 @@ fn built(loose: Loose<'_>, format: &Format) -> Result<Tensor, TensorError> {
         let coordinates = Format::coo(format.rank()).with_leaf(leaf)?;
         return Tensor::of_stored(assemble(loose, &coordinates)?).in_order(format);
     }
-    Ok(Tensor::of_stored(assemble(loose, format)?))
+    Ok(Tensor::of_stored(assemble(loose, format).map_err(|error| explained(format, error))?))
 }
 
 /// The zero of a type: `false` for bool.

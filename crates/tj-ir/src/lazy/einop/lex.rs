@@ -17,6 +17,9 @@ const SYMBOLS: [&str; 28] = [
     "&", "|", "^", "~", "(", ")", "[", "]", ",",
 ];
 
+/// What is shown to whom has written something else.
+pub(super) const EXAMPLE: &str = "C[i, j] += A[i, k] * B[k, j]";
+
 /// A mistake in the text, with the place of it.
 pub(super) fn wrong(text: &str, at: usize, problem: impl Into<String>) -> Cause {
     Cause::Text { op: "einop", problem: problem.into(), text: text.to_string(), at }
@@ -51,6 +54,8 @@ pub(super) fn tokens(text: &str) -> Result<Vec<(Token, usize)>, Cause> {
                 }
             }
             tokens.push((Token::Number(text_of(at)), start));
+        } else if letters[at..].starts_with(&['-', '>']) {
+            return Err(wrong(text, at, format!("\"->\" is of einsum; a statement is such as {EXAMPLE}")));
         } else {
             let symbol = SYMBOLS
                 .iter()

@@ -14,9 +14,10 @@
 //!
 //! Chains of operators of one level are loops; only nesting recurses, and only [`MAX_NESTING`] deep.
 
-use super::lex::{Token, tokens, wrong};
+use super::lex::{EXAMPLE, Token, tokens, wrong};
 use crate::error::Cause;
-use crate::op::{Op, ReduceOp};
+use crate::op::{Op, ReduceOp, TABLE};
+use crate::text::closest;
 
 /// Parentheses, functions and signs nest at most this deep.
 pub const MAX_NESTING: usize = 100;
@@ -87,6 +88,9 @@ type Done = Result<(), Cause>;
 
 /// Reads a statement.
 pub(super) fn parse(text: &str) -> Result<Statement, Cause> {
+    if text.trim().is_empty() {
+        return Err(wrong(text, 0, format!("the text is empty; a statement is such as {EXAMPLE}")));
+    }
     let mut parser = Parser { text, tokens: tokens(text)?, next: 0, depth: 0, steps: Vec::new() };
     let (_, at) = parser.name("the name of the output")?;
     let mut target = Vec::new();
@@ -179,8 +183,13 @@ impl Parser<'_> {
         if let Some(op) = Op::by_name(&name).and_then(ReduceOp::of_truths) {
             return Ok(Assign::Truth(op));
         }
-        let op = ReduceOp::by_name(&name)
-            .ok_or_else(|| wrong(self.text, at, format!("there is no operator {name} of two arguments")))?;
+        let op = ReduceOp::by_name(&name).ok_or_else(|| {
+            let known =
+                TABLE.iter().filter(|info| ReduceOp::by_name(info.name).is_some()).map(|info| info.name);
+            let meant = closest(&name, known.chain(["sum", "prod", "max", "min"]));
+            let meant = meant.map_or_else(String::new, |close| format!("; did you mean {close}=?"));
+            wrong(self.text, at, format!("there is no operator {name} of two arguments{meant}"))
+        })?;
         Ok(Assign::Reduce(op))
     }
 
@@ -370,7 +379,10 @@ impl Parser<'_> {
             name => name,
         };
         let Some(op) = Op::by_name(known) else {
-            return Err(wrong(self.text, at, format!("there is no function {name}")));
+            let known = TABLE.iter().map(|info| info.name).chain(["max", "min"]);
+            let meant =
+                closest(name, known).map_or_else(String::new, |close| format!("; did you mean {close}?"));
+            return Err(wrong(self.text, at, format!("there is no function {name}{meant}")));
         };
         let mut arguments = 0;
         if !self.eat(")") {

@@ -111,6 +111,15 @@ fn mistakes_in_subscripts() {
         (of("ii", &[&m]), "einsum: index i has size 3 in operand 0 and size 4 in operand 0\n  ii\n   ^"),
         (of("ij", &[&m, &m]), "einsum: 1 list of subscripts for 2 operands\n  ij\n  ^"),
         (of("i1", &[&m]), "einsum: '1' is neither a letter nor \"...\" nor \",\" nor \"->\"\n  i1\n   ^"),
+        (of("i->i->i", &[&v]), "einsum: a second \"->\"\n  i->i->i\n      ^"),
+        (
+            of("i->i,i", &[&v]),
+            "einsum: a \",\" after \"->\": there is one list for the output\n  i->i,i\n      ^",
+        ),
+        (
+            of(" ", &[&v]),
+            "einsum: the subscripts are empty; they are a list of letters for each operand, as in \"ij,jk->ik\"\n   \n  ^",
+        ),
         (of("...i...", &[&m]), "einsum: a second ellipsis\n  ...i...\n      ^"),
         (of("...j->j", &[&m]), "einsum: the output lacks the ellipsis of the operands\n  ...j->j\n        ^"),
         (of("i,j->ij", &[&v, &m.sum(9)]), "sum: axis 9 is out of range for rank 2"),
@@ -144,6 +153,23 @@ fn mistakes_in_assignments() {
         (
             of("C[i] += A[i,j] * D[i]"),
             "einop: there is no operand D; there are A, B\n  C[i] += A[i,j] * D[i]\n                   ^",
+        ),
+        (of(""), "einop: the text is empty; a statement is such as C[i, j] += A[i, k] * B[k, j]\n  \n  ^"),
+        (
+            of("ij->ji"),
+            "einop: \"->\" is of einsum; a statement is such as C[i, j] += A[i, k] * B[k, j]\n  ij->ji\n    ^",
+        ),
+        (
+            of("C[i] mxa= A[i,j] * B[i]"),
+            "einop: there is no operator mxa of two arguments\n  C[i] mxa= A[i,j] * B[i]\n       ^",
+        ),
+        (
+            of("C[i] maximun= A[i,j] * B[i]"),
+            "einop: there is no operator maximun of two arguments; did you mean maximum=?\n  C[i] maximun= A[i,j] * B[i]\n       ^",
+        ),
+        (
+            of("C[i] += A[i,j] * squrt(B[i])"),
+            "einop: there is no function squrt; did you mean sqrt?\n  C[i] += A[i,j] * squrt(B[i])\n                   ^",
         ),
         (
             of("C[i] += A[i,j] * foo(B[i])"),
