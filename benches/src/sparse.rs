@@ -9,7 +9,7 @@ use std::path::Path;
 
 use tensorjit::{
     CompileOptions, DType, Duplicates, Format, LazyTensor, Scalar, Tensor, compute_as, concat, defer, einsum,
-    io, number, where_,
+    io, where_,
 };
 
 use crate::{Failure, Tensors};
@@ -159,7 +159,7 @@ fn mttkrp_of_fibers(data: &Data) -> Result<LazyTensor, Failure> {
 }
 
 fn ranked(a: &LazyTensor, r: &LazyTensor, degrees: &LazyTensor, n: usize) -> LazyTensor {
-    number(0.15) / n as f64 + a.matmul(&(r / degrees)) * 0.85
+    a.matmul(&(r / degrees)) * 0.85 + 0.15 / n as f64
 }
 
 /// Twenty calls of one compiled program.

@@ -332,3 +332,78 @@ fn loops_end_where_their_index_does() {
         check(&x.index([at(None, 3, 1), at(None, 2, 1)]).sum(1), &[5.0, 0.0, 0.0]);
     }
 }
+
+#[test]
+fn what_is_stored_may_equal_the_fill() {
+    let x = defer(dense(&[2], &[INF, 3.0]));
+    // Both rows meet infinity: once with a value that differs from the fill, once with one that does not.
+    for (zero, want) in [(2.0_f32, [INF, INF]), (0.0, [INF, 0.0]), (-0.0, [INF, 0.0])] {
+        let a = Tensor::csr([2, 2], vec![0_u32, 1, 2], vec![0_u32, 0], vec![1.0_f32, zero]).unwrap();
+        assert_eq!(a.stores_fill(), zero == 0.0);
+        check(&defer(&a).matmul(&x), &want);
+        let transposed = defer(a.with_format(&Format::csc()).unwrap());
+        check(&transposed.matmul(&x), &want);
+    }
+}
+
+#[test]
+fn sums_that_are_the_fill_are_left_out() {
+    let n = 300_usize;
+    let at: Vec<[i64; 2]> = (0..n as i64).map(|row| [row, row * 7 % 11]).collect();
+    let of = |value: &dyn Fn(usize) -> f64| {
+        let at: Vec<(&[i64], f64)> = at.iter().enumerate().map(|(i, at)| (at.as_slice(), value(i))).collect();
+        entries(&[n, 11], &at, 0.0, "csr")
+    };
+    let a = of(&|i| i as f64 + 1.0);
+    for every in [1, 2, 3, 300] {
+        // One of so many entries stays.
+        let b = of(&|i| if i % every == 0 { 1.0 } else { -(i as f64) - 1.0 });
+        let found = everywhere(&(defer(&a) + defer(&b)));
+        assert_eq!((found.nnz().unwrap(), found.stored_count()), (n.div_ceil(every), n.div_ceil(every)));
+    }
+    // -0 differs from 0 by its bits.
+    let (a, b) = (of(&|_| -1.0), of(&|i| if i < 2 { 0.0 } else { 1.0 }));
+    let b = defer(b.with_format(&"csf(2)".parse().unwrap()).unwrap());
+    assert_eq!(everywhere(&(defer(a) * b)).nnz().unwrap(), n - 2);
+}
+
+#[test]
+fn a_list_that_is_met_again_and_again_is_looked_up() {
+    let a = [0.0, 2.0, 0.0, 3.0, 0.0, 0.0, 0.0, 0.0, 0.0, 5.0, 0.0, 7.0, 1.0, 0.0, 4.0, 0.0];
+    let b = [1.0, 0.0, 0.0, 2.0, 0.0, 3.0, 0.0, 0.0, INF, 0.0, 0.0, 4.0, 0.0, 0.0, 5.0, 6.0];
+    let mask = [1.0, 0.0, 1.0, 1.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 1.0, 0.0, 0.0, 1.0, 1.0, 1.0];
+    let mut want = [0.0; 16];
+    for (cell, want) in want.iter_mut().enumerate() {
+        let (i, j) = (cell / 4, cell % 4);
+        let product = |k: usize| if a[4 * i + k] == 0.0 { 0.0 } else { a[4 * i + k] * b[4 * k + j] };
+        *want = if mask[cell] == 0.0 { 0.0 } else { (0..4).map(product).sum() };
+    }
+    let format = ["csr", "csc", "csf(2)"];
+    for (x, y) in format.iter().flat_map(|x| format.iter().map(move |y| (x, y))) {
+        let (a, b) = (defer(stored(&[4, 4], &a, 0.0, x)), defer(stored(&[4, 4], &b, 0.0, y)));
+        check(&(a.matmul(&b) * defer(stored(&[4, 4], &mask, 0.0, "csr"))), &want);
+    }
+    // A sparse vector meets every row.
+    let v = defer(entries(&[4], &[(&[1], 10.0), (&[3], INF)], 0.0, "csf(1)"));
+    check(&defer(stored(&[4, 4], &a, 0.0, "csr")).matmul(&v), &[INF, 0.0, INF, 0.0]);
+}
+
+#[test]
+fn products_of_three_are_computed_a_fiber_at_a_time() {
+    let x = entries(&[2, 3, 2], &[(&[0, 1, 0], 2.0), (&[0, 1, 1], -2.0), (&[1, 0, 1], 3.0)], 0.0, "csf(3)");
+    let b = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
+    let c = [1.0, INF, 1.0, 5.0];
+    let found =
+        einsum("ijl,jk,lk->ik", &[&defer(&x), &defer(dense(&[3, 2], &b)), &defer(dense(&[2, 2], &c))]);
+    check(&found, &[2.0 * 3.0 - 2.0 * 3.0, INF, 3.0, 3.0 * 2.0 * 5.0]);
+}
+
+#[test]
+fn selections_under_a_sparse_condition_are_sparse() {
+    let m = defer(entries(&[2, 2], &[(&[1, 0], true)], false, "csr"));
+    let x = defer(dense(&[2, 2], &[1.0, 2.0, 3.0, 4.0]));
+    let found = check(&where_(&m, &x, 0.0), &[0.0, 0.0, 3.0, 0.0]);
+    assert_eq!((found.fill(), found.stored_count()), (Some(Scalar::from(0.0)), 1));
+    // What the fill of the condition selects is 0 whatever it meets.
+    check(&(where_(&m, &x, 0.0) * INF), &[0.0, 0.0, INF, 0.0]);
+}

@@ -138,14 +138,23 @@ impl Walk<'_> {
         }
     }
 
-    /// The reader that is compared with its fill, if no stored value equals that.
+    /// The reader that is compared with its fill, if no stored value equals that. In a wider type it is the same question.
     fn misses_fill(&self, args: &[ExprId]) -> Option<usize> {
         let [x, y] = args else { return None };
         let of = |read: ExprId, value: ExprId| {
             let Expr::Const(value) = self.node(value) else { return None };
+            let read = match self.node(read) {
+                Expr::Map { op: Op::Cast(to), args }
+                    if is_wider(*to, self.nest.plan.arena.dtype(args[0])) =>
+                {
+                    args[0]
+                }
+                _ => read,
+            };
             let at = self.readers.iter().position(|reader| reader.id == read)?;
             let operand = self.operand(self.readers[at].argument);
-            (operand.fill == *value && !operand.may_store_fill && !self.readers[at].may_be_fill).then_some(at)
+            let is_fill = operand.fill.cast(value.dtype()) == *value;
+            (is_fill && !operand.may_store_fill && !self.readers[at].may_be_fill).then_some(at)
         };
         of(*x, *y).or_else(|| of(*y, *x))
     }
@@ -388,4 +397,10 @@ fn selected(b: &mut Builder, condition: Value, yes: Value, no: Value) -> Value {
     let (yes, no) = (b.bitcast(yes, bits), b.bitcast(no, bits));
     let chosen = b.select(condition, yes, no);
     b.bitcast(chosen, dtype)
+}
+
+/// Whether different values of one type are different values of the other.
+fn is_wider(to: DType, from: DType) -> bool {
+    let same_kind = (to.is_float() && from.is_float()) || (to.is_int() && from.is_int());
+    same_kind && to.is_signed() == from.is_signed() && to.size() > from.size()
 }
