@@ -10,8 +10,8 @@ use cranelift_codegen::ir::{
 use cranelift_codegen::isa::TargetFrontendConfig;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
 use smallvec::SmallVec;
-use tj_kernel::{Block, Gemm, Kernel, LoopKind, Matrix, Op, Stmt, Value};
-use tj_tensor::DType;
+use tj_kernel::{BinOp, Block, Gemm, Kernel, LoopKind, Matrix, Op, Stmt, Value};
+use tj_tensor::{DType, Scalar};
 
 use crate::memory::{Memory, layout};
 use crate::plan::Plan;
@@ -193,7 +193,8 @@ impl Emitter<'_> {
         match self.kernel.op(value) {
             Op::Unary(op, _) => scalar::unary(b, op, dtype, operands[0]),
             Op::Binary(op, _, y) => {
-                scalar::binary(b, op, dtype, operands[0], operands[1], self.kernel.constant(y))
+                let known = self.kernel.constant(y).or_else(|| greatest_count(self.kernel, op, y));
+                scalar::binary(b, op, dtype, operands[0], operands[1], known)
             }
             Op::Compare(op, x, _) => scalar::compare(b, op, self.kernel.dtype(x), operands[0], operands[1]),
             Op::Select(..) => b.ins().select(operands[0], operands[1], operands[2]),
@@ -236,5 +237,15 @@ impl Emitter<'_> {
             args.extend([address, self.value(row_stride), self.value(col_stride)]);
         }
         self.b.ins().call_indirect(sig, callee, &args);
+    }
+}
+
+/// The greatest count that a shift may have, if a mask says so: it needs no question then.
+fn greatest_count(kernel: &Kernel, op: BinOp, count: Value) -> Option<Scalar> {
+    match (op, kernel.op(count)) {
+        (BinOp::Shl | BinOp::Shr, Op::Binary(BinOp::And, x, y)) => {
+            kernel.constant(y).or_else(|| kernel.constant(x))
+        }
+        _ => None,
     }
 }
