@@ -14,7 +14,8 @@
 //! In reading order: `index` (arrays of indices), `check`; `keys` (entries as numbers), `source` (where keys come from),
 //! `radix` (their order), `lists` (keys to levels), `spread` (keys to strided arrays), `packed` (the way through keys);
 //! `expand`, `sort` and `assemble`, the way through columns for what keys cannot hold and for levels that are no lists;
-//! `remap` (views and moves), `convert` (what users call), `remember` (conversions made before), `print`.
+//! `stretches` (where tensors that keep runs are constant), `remap` (views and moves), `convert` (what users call),
+//! `remember` (conversions made before), `print`.
 
 mod assemble;
 mod check;
@@ -31,6 +32,7 @@ mod remember;
 mod sort;
 mod source;
 mod spread;
+mod stretches;
 mod values;
 
 use std::ops::Range;
@@ -46,6 +48,7 @@ pub use convert::Duplicates;
 pub(crate) use convert::stored_eq;
 pub use index::Indices;
 use remember::Remembered;
+pub use stretches::Stretches;
 
 /// The data of one level; [`LevelKind`] says what the arrays mean.
 #[derive(Clone, Debug)]

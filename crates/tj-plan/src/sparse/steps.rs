@@ -14,6 +14,7 @@ use tj_tensor::Scalar;
 
 use super::order::{Order, Question, choose};
 use super::space::{Space, spaces};
+use super::stretches::{self, Stretched};
 use super::write::Writer;
 use super::{Access, Argument, Nest, Operand, ResultKind, StoredInput, plain};
 use crate::plan::{Plan, Produces, Query, QueryId};
@@ -36,6 +37,8 @@ pub enum StepProgram {
     Dense(Box<Plan>),
     /// One query by walking what is stored.
     Nest(Box<Nest>),
+    /// One query on stretches where no argument changes.
+    Stretches(Box<Stretched>),
 }
 
 /// Cuts a canonical plan. `inputs` says which arguments are stored by levels, and `fills` what the fill of each product is, if
@@ -58,16 +61,40 @@ struct Found {
 }
 
 impl Found {
-    /// The queries that it reads.
-    fn queries(&self) -> Vec<QueryId> {
+    fn sources(&self) -> Vec<Source> {
         let of = |node| {
-            if let Expr::Read { source: Source::Def(q), .. } = self.arena.node(node) {
-                Some(QueryId(*q))
-            } else {
-                None
-            }
+            if let Expr::Read { source, .. } = self.arena.node(node) { Some(*source) } else { None }
         };
         self.arena.reachable(&[self.body]).into_iter().filter_map(of).collect()
+    }
+
+    /// The queries that it reads.
+    fn queries(&self) -> Vec<QueryId> {
+        queries(&self.sources())
+    }
+}
+
+fn queries(sources: &[Source]) -> Vec<QueryId> {
+    let of = |source: &Source| if let Source::Def(q) = source { Some(QueryId(*q)) } else { None };
+    sources.iter().filter_map(of).collect()
+}
+
+/// How a query is computed.
+enum Way {
+    /// With others that walk nothing.
+    Dense,
+    Nest(Found),
+    Stretches(stretches::Found),
+}
+
+impl Way {
+    /// What it reads, if it has a step of its own.
+    fn sources(&self) -> Option<Vec<Source>> {
+        match self {
+            Way::Dense => None,
+            Way::Nest(found) => Some(found.sources()),
+            Way::Stretches(found) => Some(found.sources.clone()),
+        }
     }
 }
 
@@ -89,6 +116,24 @@ impl Cutter<'_> {
         }
     }
 
+    /// A query that is computed by stretches. `alone` is asked for as it stands.
+    fn stretched(&self, id: QueryId, produced: &[bool], alone: bool) -> Option<stretches::Found> {
+        let stored = |source| self.stored(source);
+        let is_kept = |q: QueryId| produced[q.index()] && self.results.contains_key(&q);
+        let question = stretches::Question { plan: self.plan, stored: &stored, is_kept: &is_kept };
+        let found = if alone { question.alone(id) } else { question.find(id) };
+        found.filter(|found| match found.fill {
+            Some(fill) => self.may_be_stored(id, fill),
+            None => self.has_fill(id),
+        })
+    }
+
+    /// Whether what is asked for has a fill.
+    fn has_fill(&self, id: QueryId) -> bool {
+        let mut asked = self.plan.produces.0.iter().zip(self.fills);
+        asked.all(|(source, fill)| *source != Source::Def(id.0) || fill.is_some())
+    }
+
     /// Whether a result may be stored by levels with this fill.
     fn may_be_stored(&self, id: QueryId, fill: Scalar) -> bool {
         let asked = self.plan.produces.0.iter().zip(self.fills);
@@ -98,6 +143,7 @@ impl Cutter<'_> {
 
     /// Finds out which results would be stored by levels.
     fn foresee(&mut self) {
+        let produced = self.plan.produced();
         for id in self.plan.query_ids() {
             let reads = self.plan.reads(id);
             let is_elementwise = |q: u32| self.plan.root_reduce(QueryId(q)).is_none();
@@ -108,6 +154,15 @@ impl Cutter<'_> {
             });
             self.touched.push(touched);
             if !touched || self.plan.root_call(id).is_some() {
+                continue;
+            }
+            if let Some(found) = self.stretched(id, &produced, true) {
+                let width = reads.iter().filter_map(|(_, source)| Some(self.stored(*source)?.width)).max();
+                let (format, width) = (found.format, width.unwrap_or(tj_tensor::Width::U64));
+                // A fill that only a run finds out has no laws.
+                if let Some(fill) = found.fill {
+                    self.results.insert(id, StoredInput { format, fill, is_hypersparse: false, width });
+                }
                 continue;
             }
             let Some(found) = self.find(id, &|_| false) else { continue };
@@ -156,7 +211,7 @@ impl Cutter<'_> {
     }
 
     /// From last to first: what has to be computed, and what of it by walking.
-    fn nests(&mut self) -> Vec<Option<Option<Found>>> {
+    fn nests(&mut self) -> Vec<Option<Way>> {
         let plan = self.plan;
         let mut needed = plan.produced();
         let produced = plan.produced();
@@ -171,30 +226,24 @@ impl Cutter<'_> {
                 }
             }
         }
-        let mut nests: Vec<Option<Option<Found>>> = plan.query_ids().map(|_| None).collect();
+        let mut nests: Vec<Option<Way>> = plan.query_ids().map(|_| None).collect();
         for id in plan.query_ids().rev() {
             if !needed[id.index()] {
                 continue;
             }
-            let found = self.grown(id, &produced, &readers);
-            let mut need = |source: Source| {
-                if let Source::Def(q) = source {
-                    needed[q as usize] = true;
-                }
+            let way = match self.stretched(id, &produced, false) {
+                Some(found) => Way::Stretches(found),
+                None => self.grown(id, &produced, &readers).map_or(Way::Dense, Way::Nest),
             };
-            match &found {
-                Some(found) => {
-                    for node in found.arena.reachable(&[found.body]) {
-                        if let Expr::Read { source, .. } = found.arena.node(node) {
-                            need(*source);
-                        }
-                    }
-                }
-                None => plan.reads(id).into_iter().for_each(|(_, source)| need(source)),
-            }
-            nests[id.index()] = Some(found);
+            let sources = way.sources().unwrap_or_else(|| self.read_by(id));
+            queries(&sources).into_iter().for_each(|q| needed[q.index()] = true);
+            nests[id.index()] = Some(way);
         }
         nests
+    }
+
+    fn read_by(&self, id: QueryId) -> Vec<Source> {
+        self.plan.reads(id).into_iter().map(|(_, source)| source).collect()
     }
 
     /// The query as a nest, with what it pays to write in; `None` if it walks nothing.
@@ -277,22 +326,24 @@ impl Cutter<'_> {
     }
 
     /// Steps in order. Queries that walk nothing and do not wait for a nest share one.
-    fn lay_out(&self, nests: Vec<Option<Option<Found>>>) -> Vec<Step> {
+    fn lay_out(&self, nests: Vec<Option<Way>>) -> Vec<Step> {
         let mut steps: Vec<Step> = Vec::new();
         let mut waiting: Vec<QueryId> = Vec::new();
-        let mut later: Vec<QueryId> = Vec::new();
         let read_later: Vec<Vec<QueryId>> = self.readers(&nests);
         for (at, found) in nests.into_iter().enumerate() {
             let id = QueryId(at as u32);
-            match found {
-                None => {}
-                Some(None) => waiting.push(id),
-                Some(Some(found)) => {
-                    if found.queries().iter().any(|read| waiting.contains(read)) {
-                        self.flush(&mut waiting, &read_later, &mut steps);
-                    }
-                    steps.push(self.nest_step(id, found));
-                    later.push(id);
+            let Some(way) = found else { continue };
+            let sources = way.sources().unwrap_or_default();
+            if queries(&sources).iter().any(|read| waiting.contains(read)) {
+                self.flush(&mut waiting, &read_later, &mut steps);
+            }
+            match way {
+                Way::Dense => waiting.push(id),
+                Way::Nest(found) => steps.push(self.nest_step(id, found)),
+                Way::Stretches(found) => {
+                    let program = found.program(self.plan, id, &|source| self.declared(source));
+                    let program = StepProgram::Stretches(Box::new(program));
+                    steps.push(Step { from: found.sources, gives: vec![id], program });
                 }
             }
         }
@@ -301,26 +352,13 @@ impl Cutter<'_> {
     }
 
     /// For each query, the nests that read it.
-    fn readers(&self, nests: &[Option<Option<Found>>]) -> Vec<Vec<QueryId>> {
+    fn readers(&self, nests: &[Option<Way>]) -> Vec<Vec<QueryId>> {
         let mut readers = vec![Vec::new(); self.plan.queries.len()];
-        for (at, found) in nests.iter().enumerate() {
-            let mut note = |source: Source| {
-                if let Source::Def(q) = source {
-                    readers[q as usize].push(QueryId(at as u32));
-                }
-            };
-            match found {
-                None => {}
-                Some(None) => {
-                    self.plan.reads(QueryId(at as u32)).into_iter().for_each(|(_, source)| note(source));
-                }
-                Some(Some(found)) => {
-                    for node in found.arena.reachable(&[found.body]) {
-                        if let Expr::Read { source, .. } = found.arena.node(node) {
-                            note(*source);
-                        }
-                    }
-                }
+        for (at, way) in nests.iter().enumerate() {
+            let id = QueryId(at as u32);
+            let Some(way) = way else { continue };
+            for read in queries(&way.sources().unwrap_or_else(|| self.read_by(id))) {
+                readers[read.index()].push(id);
             }
         }
         readers

@@ -9,7 +9,7 @@ use tj_plan::sparse::{Nest, ResultKind, StoredInput};
 use tj_plan::{Engine, Fused, Plan, Scheduler};
 use tj_tensor::Scalar;
 
-use super::{Chain, NestCode, Part, Step, Work, stored_input};
+use super::{Chain, NestCode, Part, Step, StretchCode, Work, stored_input};
 use crate::compile::{Canonical, canonical, compile_plan, finish};
 use crate::error::Error;
 use crate::executable::Executable;
@@ -52,6 +52,15 @@ pub(crate) fn compile(
                 let mut program = compile_plan(plan, complex, options, scheduler, &mut clock)?;
                 program.forget_data();
                 Work::Dense(Box::new(Executable::new(program)))
+            }
+            StepProgram::Stretches(stretched) => {
+                let plan = Plan { guards, ..stretched.plan };
+                let is_cut = plan.inputs.iter().map(|input| !input.shape.is_empty()).collect();
+                let complex = ComplexAxes::none(&plan);
+                let mut program = compile_plan(plan, complex, options, scheduler, &mut clock)?;
+                program.forget_data();
+                let executable = Executable::new(program);
+                Work::Stretches(Box::new(StretchCode { executable, is_cut, fill: stretched.fill }))
             }
             StepProgram::Nest(nest) => {
                 Work::Nest(Box::new(compile_nest(&nest, guards, options, engine, &mut clock)?))

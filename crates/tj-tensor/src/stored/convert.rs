@@ -245,6 +245,9 @@ impl Tensor {
                 if let Some(&nnz) = stored.nnz.get() {
                     return Ok(nnz);
                 }
+                if let Some(nnz) = stored.nnz_of_stretches()? {
+                    return Ok(*stored.nnz.get_or_init(|| nnz));
+                }
                 let values = if are_lists(stored.format()) {
                     stored.leaf_values()?
                 } else {
