@@ -69,6 +69,8 @@ pub(crate) struct StretchCode {
     pub is_cut: Vec<bool>,
     /// The fill of the result, if it is known before.
     pub fill: Option<Scalar>,
+    /// What folds the values along the runs, if they are folded, and the fill of the lists that it takes.
+    pub fold: Option<(NestCode, Scalar)>,
 }
 
 /// A compiled nest.
@@ -106,14 +108,21 @@ impl Chain {
         for step in &self.steps {
             match &step.work {
                 Work::Dense(executable) => all.push(executable),
-                Work::Stretches(code) => all.push(&code.executable),
-                Work::Nest(nest) => {
-                    let parts = nest.count.iter().chain(std::iter::once(&nest.main));
-                    all.extend(parts.map(|part| &part.executable));
+                Work::Stretches(code) => {
+                    all.push(&code.executable);
+                    all.extend(code.fold.iter().flat_map(|(nest, _)| nest.executables()));
                 }
+                Work::Nest(nest) => all.extend(nest.executables()),
             }
         }
         all
+    }
+}
+
+impl NestCode {
+    /// Its programs, in order.
+    fn executables(&self) -> impl Iterator<Item = &Executable> {
+        self.count.iter().chain(std::iter::once(&self.main)).map(|part| &part.executable)
     }
 }
 

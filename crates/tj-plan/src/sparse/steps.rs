@@ -44,7 +44,14 @@ pub enum StepProgram {
 /// Cuts a canonical plan. `inputs` says which arguments are stored by levels, and `fills` what the fill of each product is, if
 /// it has one: what has none is dense.
 pub fn steps(plan: &Plan, inputs: &[Option<StoredInput>], fills: &[Option<Scalar>]) -> Vec<Step> {
-    let mut cutter = Cutter { plan, inputs, fills, results: FxHashMap::default(), touched: Vec::new() };
+    let mut cutter = Cutter {
+        plan,
+        inputs,
+        fills,
+        results: FxHashMap::default(),
+        touched: Vec::new(),
+        folded: vec![false; plan.queries.len()],
+    };
     cutter.foresee();
     let nests = cutter.nests();
     cutter.lay_out(nests)
@@ -83,8 +90,8 @@ fn queries(sources: &[Source]) -> Vec<QueryId> {
 enum Way {
     /// With others that walk nothing.
     Dense,
-    Nest(Found),
-    Stretches(stretches::Found),
+    Nest(Box<Found>),
+    Stretches(Vec<Source>, Box<Stretched>),
 }
 
 impl Way {
@@ -93,7 +100,7 @@ impl Way {
         match self {
             Way::Dense => None,
             Way::Nest(found) => Some(found.sources()),
-            Way::Stretches(found) => Some(found.sources.clone()),
+            Way::Stretches(sources, _) => Some(sources.clone()),
         }
     }
 }
@@ -106,6 +113,8 @@ struct Cutter<'p> {
     results: FxHashMap<QueryId, StoredInput>,
     /// Whether a query's own expression reads what is stored by levels.
     touched: Vec<bool>,
+    /// Whether a query is folded by stretches.
+    folded: Vec<bool>,
 }
 
 impl Cutter<'_> {
@@ -122,9 +131,12 @@ impl Cutter<'_> {
         let is_kept = |q: QueryId| produced[q.index()] && self.results.contains_key(&q);
         let question = stretches::Question { plan: self.plan, stored: &stored, is_kept: &is_kept };
         let found = if alone { question.alone(id) } else { question.find(id) };
-        found.filter(|found| match found.fill {
-            Some(fill) => self.may_be_stored(id, fill),
-            None => self.has_fill(id),
+        found.filter(|found| {
+            let is_stored = || match found.fill {
+                Some(fill) => self.may_be_stored(id, fill),
+                None => self.has_fill(id),
+            };
+            found.is_folded() || is_stored()
         })
     }
 
@@ -157,11 +169,14 @@ impl Cutter<'_> {
                 continue;
             }
             if let Some(found) = self.stretched(id, &produced, true) {
-                let width = reads.iter().filter_map(|(_, source)| Some(self.stored(*source)?.width)).max();
-                let (format, width) = (found.format, width.unwrap_or(tj_tensor::Width::U64));
+                self.folded[id.index()] = found.is_folded();
                 // A fill that only a run finds out has no laws.
-                if let Some(fill) = found.fill {
-                    self.results.insert(id, StoredInput { format, fill, is_hypersparse: false, width });
+                if let (Some(fill), false) = (found.fill, found.is_folded()) {
+                    let width =
+                        reads.iter().filter_map(|(_, source)| Some(self.stored(*source)?.width)).max();
+                    let width = width.unwrap_or(tj_tensor::Width::U64);
+                    let stored = StoredInput { format: found.format, fill, is_hypersparse: false, width };
+                    self.results.insert(id, stored);
                 }
                 continue;
             }
@@ -231,9 +246,16 @@ impl Cutter<'_> {
             if !needed[id.index()] {
                 continue;
             }
-            let way = match self.stretched(id, &produced, false) {
-                Some(found) => Way::Stretches(found),
-                None => self.grown(id, &produced, &readers).map_or(Way::Dense, Way::Nest),
+            let stretched = self.stretched(id, &produced, false).and_then(|found| {
+                let program = found.program(plan, id, &|source| self.declared(source))?;
+                Some(Way::Stretches(found.sources, Box::new(program)))
+            });
+            let way = match stretched {
+                Some(way) => way,
+                None => match self.grown(id, &produced, &readers) {
+                    Some(found) => Way::Nest(Box::new(found)),
+                    None => Way::Dense,
+                },
             };
             let sources = way.sources().unwrap_or_else(|| self.read_by(id));
             queries(&sources).into_iter().for_each(|q| needed[q.index()] = true);
@@ -262,7 +284,8 @@ impl Cutter<'_> {
             next.sort();
             let Some(&candidate) = next.last() else { break };
             let wider = |q: QueryId| q == candidate || inline.contains(&q);
-            let longer = (!produced[candidate.index()] && plan.root_call(candidate).is_none())
+            let is_own = produced[candidate.index()] || self.folded[candidate.index()];
+            let longer = (!is_own && plan.root_call(candidate).is_none())
                 .then(|| self.find(id, &wider))
                 .flatten()
                 .filter(|longer| self.pays(id, current, longer, candidate, readers[candidate.index()]));
@@ -339,11 +362,9 @@ impl Cutter<'_> {
             }
             match way {
                 Way::Dense => waiting.push(id),
-                Way::Nest(found) => steps.push(self.nest_step(id, found)),
-                Way::Stretches(found) => {
-                    let program = found.program(self.plan, id, &|source| self.declared(source));
-                    let program = StepProgram::Stretches(Box::new(program));
-                    steps.push(Step { from: found.sources, gives: vec![id], program });
+                Way::Nest(found) => steps.push(self.nest_step(id, *found)),
+                Way::Stretches(from, program) => {
+                    steps.push(Step { from, gives: vec![id], program: StepProgram::Stretches(program) });
                 }
             }
         }

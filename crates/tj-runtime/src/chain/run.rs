@@ -72,7 +72,7 @@ pub(crate) fn run(
             }
             Work::Stretches(code) => {
                 let result = runner.stretches(code, &from, number)?;
-                number += 1;
+                number += 1 + usize::from(code.fold.is_some());
                 vec![result]
             }
             Work::Nest(nest) => {
@@ -131,7 +131,7 @@ impl Runner<'_> {
         Ok(outputs)
     }
 
-    fn nest(&mut self, nest: &NestCode, from: &[Tensor], number: usize) -> Result<Tensor, Error> {
+    pub fn nest(&mut self, nest: &NestCode, from: &[Tensor], number: usize) -> Result<Tensor, Error> {
         let mut arguments = Vec::with_capacity(from.len());
         for (tensor, argument) in from.iter().zip(&nest.arguments) {
             arguments.push(match argument {

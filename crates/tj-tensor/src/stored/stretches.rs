@@ -9,16 +9,24 @@
 //! what is computed there is the fill of the result. Stretches on which no tensor stores anything are left out: there the
 //! result is its fill, too.
 //!
+//! What is folded along the runs is a value for each stretch, taken as often as the stretch is long ([`Stretches::lens`]), and
+//! the fill as often as nothing is stored: then every fiber has that as one more stretch ([`Stretches::with_gaps`]), and the
+//! values are lists by fiber ([`Stretches::lists`]).
+//!
 //! **Result.** If all tensors keep steps, so does the result; else it keeps runs, without those that are the fill. Neighbours
 //! with the same bits become one, so that results of results have no more runs than they need.
 //!
 //! **Cost.** Linear in runs times tensors, and in fibers.
+//!
+//! This file cuts tensors into stretches; `results` makes tensors of what is computed on them.
 
-use super::expand::{differs, stored_values, take};
-use super::{Indices, Leaf, Level, Stored, room};
+mod results;
+
+use super::expand::stored_values;
+use super::{Indices, Level, Stored, room};
 use crate::element::private::Raw;
-use crate::format::{Coordinate, Format, LeafKind, LevelFormat, LevelKind, Width, Widths};
-use crate::{Buffer, Element, Scalar, Tensor, TensorError, with_dtype};
+use crate::format::{Coordinate, Format, LeafKind, LevelFormat, LevelKind, Order, Repeats, Width, Widths};
+use crate::{Buffer, Element, Tensor, TensorError, with_dtype};
 
 /// The place of a tensor that stores nothing on a stretch.
 const GAP: usize = usize::MAX;
@@ -41,10 +49,10 @@ pub struct Stretches<'t> {
     tensors: Vec<&'t Stored>,
     /// Where the stretches of each fiber start, and where those of the last one end.
     positions: Vec<usize>,
-    /// The first coordinate of each stretch, and the one after its last.
+    /// The first coordinate of each stretch, and the one after its last. Gaps that are counted are a stretch from 0 on.
     bounds: Vec<(usize, usize)>,
-    /// For each stretch, the position in the leaf of each tensor.
-    places: Vec<usize>,
+    /// For each tensor, the position in its leaf on each stretch.
+    places: Vec<Vec<usize>>,
 }
 
 impl Format {
@@ -59,23 +67,45 @@ impl Format {
     /// # Ok::<(), tj_tensor::TensorError>(())
     /// ```
     pub fn stretched(&self) -> Option<Vec<usize>> {
-        let (last, above) = self.levels().split_last()?;
-        let dense = above.iter().all(|level| level.kind == LevelKind::Dense);
-        if !dense || !matches!(last.kind, LevelKind::Runs { .. } | LevelKind::Steps { .. }) {
-            return None;
-        }
         let dim = |level: &LevelFormat| match level.coordinate {
             Coordinate::Dim(dim) => Some(dim),
             Coordinate::Quotient { .. } | Coordinate::Remainder { .. } | Coordinate::Difference { .. } => {
                 None
             }
         };
-        self.levels().iter().map(dim).collect()
+        if self.is_stretched() { self.levels().iter().map(dim).collect() } else { None }
+    }
+
+    fn is_stretched(&self) -> bool {
+        let Some((last, above)) = self.levels().split_last() else { return false };
+        matches!(last.kind, LevelKind::Runs { .. } | LevelKind::Steps { .. })
+            && above.iter().all(|level| level.kind == LevelKind::Dense)
+            && self.levels().iter().all(|level| matches!(level.coordinate, Coordinate::Dim(_)))
+    }
+
+    /// Whether the levels are of the same dimensions in the same order.
+    fn is_in_order_of(&self, other: &Format) -> bool {
+        let of = |level: &LevelFormat| level.coordinate;
+        self.levels().iter().map(of).eq(other.levels().iter().map(of))
     }
 
     /// Whether the last level keeps steps, which have no gaps.
     fn keeps_steps(&self) -> bool {
         matches!(self.levels().last(), Some(LevelFormat { kind: LevelKind::Steps { .. }, .. }))
+    }
+
+    /// The format of [`Stretches::lists`].
+    ///
+    /// # Errors
+    /// More dimensions than a format may have, or none.
+    pub fn of_lists(rank: usize) -> Result<Format, TensorError> {
+        let widths = Widths { index: Some(Width::U64), position: Some(Width::U64) };
+        let list = LevelKind::Compressed { order: Order::Ordered, repeats: Repeats::Unique, widths };
+        let level = |dim| LevelFormat {
+            coordinate: Coordinate::Dim(dim),
+            kind: if dim + 1 < rank { LevelKind::Dense } else { list },
+        };
+        Format::new((0..rank).map(level).collect(), LeafKind::Values)
     }
 
     /// The format of what is computed element by element of tensors with these formats, each of which is
@@ -88,15 +118,16 @@ impl Format {
         let last = if keeps_steps { LevelKind::Steps { widths } } else { LevelKind::Runs { widths } };
         let mut levels = first.levels().to_vec();
         levels.last_mut()?.kind = last;
-        Format::new(levels, LeafKind::Values).ok()
+        Some(Format::from_parts(first.rank(), levels, LeafKind::Values))
     }
 }
 
 /// The runs of one tensor in one fiber, from left to right.
-struct Cursor<'t> {
-    positions: &'t Indices,
-    starts: Option<&'t Indices>,
-    ends: &'t Indices,
+struct Cursor {
+    positions: Vec<usize>,
+    /// None, if each run starts where the one before ends.
+    starts: Option<Vec<usize>>,
+    ends: Vec<usize>,
     run: usize,
     after: usize,
     /// The coordinates of the run; beyond all, if there is none left.
@@ -104,8 +135,8 @@ struct Cursor<'t> {
     end: usize,
 }
 
-impl<'t> Cursor<'t> {
-    fn new(stored: &'t Stored) -> Option<Cursor<'t>> {
+impl Cursor {
+    fn new(stored: &Stored) -> Option<Cursor> {
         let (positions, starts, ends) = match stored.levels.last()? {
             Level::Runs { positions, starts, ends } => (positions, Some(starts), ends),
             Level::Steps { positions, ends } => (positions, None, ends),
@@ -119,11 +150,12 @@ impl<'t> Cursor<'t> {
             | Level::Blocks { .. }
             | Level::Interval => return None,
         };
+        let (positions, starts, ends) = (positions.to_vec(), starts.map(Indices::to_vec), ends.to_vec());
         Some(Cursor { positions, starts, ends, run: 0, after: 0, start: GAP, end: GAP })
     }
 
     fn enter(&mut self, fiber: usize) {
-        (self.run, self.after) = (self.positions.get(fiber), self.positions.get(fiber + 1));
+        (self.run, self.after) = (self.positions[fiber], self.positions[fiber + 1]);
         self.load(0);
     }
 
@@ -131,8 +163,8 @@ impl<'t> Cursor<'t> {
     fn load(&mut self, free: usize) {
         (self.start, self.end) = (GAP, GAP);
         if self.run < self.after {
-            self.start = self.starts.map_or(free, |starts| starts.get(self.run));
-            self.end = self.ends.get(self.run);
+            self.start = self.starts.as_ref().map_or(free, |starts| starts[self.run]);
+            self.end = self.ends[self.run];
         }
     }
 
@@ -156,25 +188,38 @@ impl<'t> Stretches<'t> {
     /// # Errors
     /// Other tensors, or none.
     pub fn of(tensors: &[&'t Tensor]) -> Result<Stretches<'t>, TensorError> {
+        Stretches::cut(tensors, false)
+    }
+
+    /// As [`Stretches::of`], with one stretch more at the end of each fiber: all coordinates at which nothing is stored, of
+    /// which there may be none.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn with_gaps(tensors: &[&'t Tensor]) -> Result<Stretches<'t>, TensorError> {
+        Stretches::cut(tensors, true)
+    }
+
+    fn cut(tensors: &[&'t Tensor], with_gaps: bool) -> Result<Stretches<'t>, TensorError> {
         let mut found: Vec<&'t Stored> = room(tensors.len())?;
-        let mut cursors: Vec<Cursor<'t>> = room(tensors.len())?;
+        let mut cursors: Vec<(Cursor, Vec<usize>)> = room(tensors.len())?;
+        let runs = Stretches::bound(tensors);
         for tensor in tensors {
-            let stored = tensor.stored().map(|stored| &**stored);
-            let order = stored.and_then(|stored| stored.format.stretched());
-            let fits = |first: &Stored| first.shape == tensor.shape() && first.format.stretched() == order;
-            match stored.and_then(|stored| Some((stored, Cursor::new(stored)?))) {
-                Some((stored, cursor))
-                    if order.is_some() && found.first().is_none_or(|first| fits(first)) =>
-                {
-                    found.push(stored);
-                    cursors.push(cursor);
-                }
-                Some(_) | None => {
-                    let reason =
-                        format!("{} of shape {:?} has other stretches", tensor.format(), tensor.shape());
-                    return Err(TensorError::Format { reason });
-                }
-            }
+            let stored =
+                tensor.stored().map(|stored| &**stored).filter(|stored| stored.format.is_stretched());
+            let fits = |stored: &&Stored| {
+                found.first().is_none_or(|first| {
+                    first.shape == stored.shape && first.format.is_in_order_of(&stored.format)
+                })
+            };
+            let Some((stored, cursor)) =
+                stored.filter(fits).and_then(|stored| Some((stored, Cursor::new(stored)?)))
+            else {
+                let reason = format!("{} of shape {:?} has other stretches", tensor.format(), tensor.shape());
+                return Err(TensorError::Format { reason });
+            };
+            found.push(stored);
+            cursors.push((cursor, room(runs)?));
         }
         let Some((first, last)) =
             found.first().and_then(|first| Some((first, first.levels.len().checked_sub(1)?)))
@@ -183,17 +228,14 @@ impl<'t> Stretches<'t> {
         };
         let fibers = last.checked_sub(1).map_or(1, |above| first.counts[above]);
         let extent = first.extents[last];
-        let runs: usize = found.iter().map(|stored| stored.leaf_positions()).sum();
-        let mut positions = room(fibers + 1)?;
-        let mut bounds = room(runs)?;
-        let mut places = room(runs * found.len())?;
+        let (mut positions, mut bounds) = (room(fibers + 1)?, room(runs)?);
         positions.push(0);
         for fiber in 0..fibers {
-            cursors.iter_mut().for_each(|cursor| cursor.enter(fiber));
-            let mut start = 0;
+            cursors.iter_mut().for_each(|(cursor, _)| cursor.enter(fiber));
+            let (mut start, mut gaps) = (0, 0);
             while start < extent {
                 let (mut end, mut is_stored) = (extent, false);
-                for cursor in &cursors {
+                for (cursor, places) in &mut cursors {
                     let (place, next) = cursor.at(start);
                     places.push(place);
                     is_stored |= place != GAP;
@@ -202,13 +244,21 @@ impl<'t> Stretches<'t> {
                 if is_stored {
                     bounds.push((start, end));
                 } else {
-                    places.truncate(bounds.len() * found.len());
+                    gaps += end - start;
                 }
-                cursors.iter_mut().for_each(|cursor| cursor.pass(end));
+                for (cursor, places) in &mut cursors {
+                    places.truncate(bounds.len());
+                    cursor.pass(end);
+                }
                 start = end;
+            }
+            if with_gaps {
+                bounds.push((0, gaps));
+                cursors.iter_mut().for_each(|(_, places)| places.push(GAP));
             }
             positions.push(bounds.len());
         }
+        let places = cursors.into_iter().map(|(_, places)| places).collect();
         Ok(Stretches { tensors: found, positions, bounds, places })
     }
 
@@ -231,116 +281,22 @@ impl<'t> Stretches<'t> {
     pub fn values(&self, tensor: usize) -> Result<Tensor, TensorError> {
         let stored = self.tensors[tensor];
         let leaf = stored.leaf_values()?;
-        let places = self.places.iter().skip(tensor).step_by(self.tensors.len());
         with_dtype!(stored.dtype, T => {
             let from = stored_values::<T>(&leaf);
             let fill = T::from_scalar(stored.fill).expect("the fill has the tensor's type").store();
             let mut buffer = Buffer::zeroed(self.count() * stored.dtype.size())?;
             let to = buffer.stored_mut::<T>();
-            to.iter_mut().zip(places).for_each(|(to, &place)| *to = from.get(place).copied().unwrap_or(fill));
+            for (to, &place) in to.iter_mut().zip(&self.places[tensor]) {
+                *to = from.get(place).copied().unwrap_or(fill);
+            }
             to[self.bounds.len()] = fill;
             Ok(Tensor::row_major(stored.dtype, &[self.count()], buffer))
         })
     }
 
-    /// The tensor that has these values on the stretches, and the last of them for its fill. If the fill is NaN and known
-    /// before, its bits are those that are known.
-    ///
-    /// # Errors
-    /// Not one value for each stretch and the fill; no memory.
-    pub fn tensor(&self, values: &Tensor, known: Option<Scalar>) -> Result<Tensor, TensorError> {
-        if values.shape() != [self.count()] {
-            return Err(TensorError::LeafCount { needed: self.count(), found: values.shape().to_vec() });
-        }
-        let values = values.to_contiguous()?;
-        let computed = values.get(&[self.bounds.len()])?;
-        let fill = known.filter(|&known| crate::read::same_number(computed, known)).unwrap_or(computed);
-        let format = Format::of_stretches(self.tensors.iter().map(|stored| &stored.format))
-            .expect("there is a tensor, and its last level keeps runs");
-        let Kept { stretches, positions, starts, ends, nnz } =
-            self.kept(&values, fill, format.keeps_steps())?;
-        let first = self.tensors[0];
-        let above = first.levels.len() - 1;
-        // One width for all coordinates of the dimension, so that other data have the same format.
-        let width = Some(Width::for_max(first.extents[above]));
-        let (positions, ends) = (Indices::new(&positions, None)?, Indices::new(&ends, width)?);
-        let mut levels = vec![Level::Dense; above];
-        levels.push(match format.keeps_steps() {
-            true => Level::Steps { positions, ends },
-            false => Level::Runs { positions, starts: Indices::new(&starts, width)?, ends },
-        });
-        let mut counts = first.counts.clone();
-        counts[above] = stretches.len();
-        let leaf = Leaf::Values(take(&values, &stretches)?);
-        let stored = Stored::unchecked(format, &first.shape, levels, leaf, fill)?.with_counts(counts);
-        stored.nnz.get_or_init(|| nnz);
-        Ok(Tensor::of_stored(stored))
-    }
-
-    /// The stretches that a result stores.
-    fn kept(&self, values: &Tensor, fill: Scalar, keeps_fill: bool) -> Result<Kept, TensorError> {
-        let differs = differs(values, fill)?;
-        let (size, bytes) = (values.dtype().size(), values.as_bytes().unwrap_or(&[]));
-        let bits = |at: usize| &bytes[at * size..(at + 1) * size];
-        let n = self.bounds.len();
-        let (stretches, starts, ends) = (room(n)?, room(n)?, room(n)?);
-        let mut kept = Kept { stretches, positions: room(self.positions.len())?, starts, ends, nnz: 0 };
-        kept.positions.push(0);
-        for fiber in self.positions.windows(2) {
-            // The last one kept, if it is of this fiber.
-            let mut last: Option<usize> = None;
-            for (at, &(start, end)) in self.bounds.iter().enumerate().take(fiber[1]).skip(fiber[0]) {
-                if !differs[at] && !keeps_fill {
-                    continue;
-                }
-                if differs[at] {
-                    kept.nnz = kept.nnz.saturating_add(end - start);
-                }
-                match kept.ends.last_mut() {
-                    Some(free) if *free == start && last.is_some_and(|last| bits(last) == bits(at)) => {
-                        *free = end;
-                    }
-                    Some(_) | None => {
-                        kept.stretches.push(at);
-                        kept.starts.push(start);
-                        kept.ends.push(end);
-                    }
-                }
-                last = Some(at);
-            }
-            kept.positions.push(kept.stretches.len());
-        }
-        Ok(kept)
-    }
-}
-
-/// Stretches that are stored, of which neighbours with the same bits are one.
-struct Kept {
-    stretches: Vec<usize>,
-    positions: Vec<usize>,
-    starts: Vec<usize>,
-    ends: Vec<usize>,
-    /// The elements that are not the fill.
-    nnz: usize,
-}
-
-impl Stored {
-    /// The number of elements that are not the fill, if the last level keeps runs below dense ones: their lengths say so.
-    pub(super) fn nnz_of_stretches(&self) -> Result<Option<usize>, TensorError> {
-        if self.format.stretched().is_none() {
-            return Ok(None);
-        }
-        let Some(mut cursor) = Cursor::new(self) else { return Ok(None) };
-        let differs = differs(&self.leaf_values()?, self.fill)?;
-        let mut nnz = 0;
-        for fiber in 0..cursor.positions.len() - 1 {
-            cursor.enter(fiber);
-            while cursor.run < cursor.after {
-                let len = if differs[cursor.run] { cursor.end - cursor.start } else { 0 };
-                nnz = usize::saturating_add(nnz, len);
-                cursor.pass(cursor.end);
-            }
-        }
-        Ok(Some(nnz))
+    /// The number of coordinates of each stretch, and 0 for the fill.
+    pub fn lens(&self) -> Tensor {
+        let lens = self.bounds.iter().map(|(start, end)| (end - start) as i64);
+        Tensor::from(lens.chain([0]).collect::<Vec<i64>>())
     }
 }
