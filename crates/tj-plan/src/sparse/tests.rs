@@ -43,7 +43,11 @@ fn check(text: &str, expected: Expect) {
             StepProgram::Stretches(stretched) => {
                 let query = &stretched.plan.queries[0];
                 let (word, fill) = (&query.word, stretched.fill.map(Scalar::to_f64));
-                let _ = writeln!(found, "{word}: by stretches, fill {fill:?}");
+                match &stretched.fold {
+                    None => writeln!(found, "{word}: by stretches, fill {fill:?}"),
+                    Some(fold) => writeln!(found, "{word}: by stretches, folded by {:?}", fold.nest.loops),
+                }
+                .unwrap();
             }
             StepProgram::Nest(nest) => {
                 let arguments = nest.arguments.iter().map(|argument| match argument {
@@ -217,6 +221,27 @@ fn stretches_are_of_one_axis_and_elementwise() {
         expect![[r#"
         r: loops [1, 0]  -> Stored
           {d1: dense, d0: compressed(u32, u64)}; {d1: dense, d0: compressed(u32, u64)}
+    "#]],
+    );
+    // Along the runs, and across them.
+    let sum = |of: &str| {
+        format!(
+            "input runs_a: f64[N, M] input x: f64[]
+             q0 s: f64[N, M] = add(runs_a[i0, i1], x[])
+             q1 r: f64[{of}) produces q1"
+        )
+    };
+    check(
+        &sum("N] = sum<row>(i1 < M: q0[i0, i1]"),
+        expect![[r#"
+        r: by stretches, folded by [0]
+    "#]],
+    );
+    check(
+        &sum("M] = sum<col>(i1 < N: q0[i1, i0]"),
+        expect![[r#"
+        r: loops [0]  -> Dense
+          {d1: dense, d0: compressed(u32, u64)}; dense[]
     "#]],
     );
     // What is written into its readers, and what is a result.

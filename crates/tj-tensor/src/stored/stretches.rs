@@ -245,11 +245,9 @@ impl<'t> Stretches<'t> {
                     bounds.push((start, end));
                 } else {
                     gaps += end - start;
+                    cursors.iter_mut().for_each(|(_, places)| places.truncate(bounds.len()));
                 }
-                for (cursor, places) in &mut cursors {
-                    places.truncate(bounds.len());
-                    cursor.pass(end);
-                }
+                cursors.iter_mut().for_each(|(cursor, _)| cursor.pass(end));
                 start = end;
             }
             if with_gaps {
