@@ -407,3 +407,11 @@ fn selections_under_a_sparse_condition_are_sparse() {
     // What the fill of the condition selects is 0 whatever it meets.
     check(&(where_(&m, &x, 0.0) * INF), &[0.0, 0.0, INF, 0.0]);
 }
+
+#[test]
+fn lists_are_read_backwards_beside_themselves() {
+    let x = defer(entries(&[1, 1, 1], &[(&[0, 0, 0], 3.0)], 0.0, "csf(3)"));
+    check(&(&x - x.flip(2)), &[0.0]);
+    let x = defer(entries(&[1, 2, 3], &[(&[0, 0, 0], 3.0), (&[0, 1, 1], 4.0)], 0.0, "csf(3)"));
+    check(&(&x - x.flip(2)), &[3.0, 0.0, -3.0, 0.0, 0.0, 0.0]);
+}

@@ -8,7 +8,8 @@
 use std::collections::BTreeSet;
 
 use tensorjit::{
-    DType, Duplicates, Format, InterpretKernel, InterpretPlan, LazyTensor, Tensor, compute_as, defer, where_,
+    DType, Duplicates, Format, Indices, InterpretKernel, InterpretPlan, LazyTensor, Leaf, Level, Tensor,
+    compute_as, defer, where_,
 };
 use tj_tests::engines::scheduled;
 use tj_tests::rng::Rng;
@@ -399,6 +400,40 @@ fn work_of_products_follows_terms_and_entries() {
     };
     let all = check(&[case], &["csr"]);
     assert!(!all.iter().any(converted), "work does not count conversions");
+}
+
+/// Two vectors of runs with gaps between them.
+fn runs(n: usize, runs: usize) -> [LazyTensor; 2] {
+    let indices = |list: Vec<usize>| Indices::new(&list, None).unwrap();
+    let vector = |shift: usize| {
+        let start = |run: usize| run * (n / runs) + shift;
+        let starts = indices((0..runs).map(start).collect());
+        let ends = indices((0..runs).map(|run| start(run) + n / runs / 2).collect());
+        let level = Level::Runs { positions: indices(vec![0, runs]), starts, ends };
+        let values = Leaf::Values(Tensor::from((1..=runs).map(|run| run as f64).collect::<Vec<f64>>()));
+        defer(
+            Tensor::from_levels("{d0: runs}".parse().unwrap(), [n], vec![level], values, 0.0.into()).unwrap(),
+        )
+    };
+    [vector(0), vector(n / runs / 4)]
+}
+
+#[test]
+fn work_on_runs_follows_runs() {
+    for n_runs in [10, 100] {
+        let of_size = |n: usize| {
+            let [x, y] = runs(n, n_runs);
+            let (sum, report) = compute_as(x + y, &scheduled(InterpretKernel)).unwrap();
+            (sum.stored_count(), report.work.unwrap())
+        };
+        let found = of_size(1000);
+        assert_eq!(found, of_size(10_000_000));
+        let (stored, work) = found;
+        assert!(
+            stored >= 2 * n_runs && work as usize <= 3 * n_runs + CONSTANT,
+            "{stored} stored, work {work}"
+        );
+    }
 }
 
 #[test]

@@ -12,6 +12,7 @@ use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
 
+use tj_ir::dim::SymbolKind;
 use tj_ir::expr::{Source, Sources};
 use tj_ir::{Expr, ExprArena, ExprId, Function, Guard, InputDecl, ReduceOp, Shape, Symbol, Trace, Tree};
 use tj_tensor::{DType, Scalar};
@@ -141,6 +142,18 @@ impl Plan {
             symbols,
             numbers,
         }
+    }
+
+    /// The first number of a fresh symbol that the plan does not use.
+    pub fn first_fresh(&self) -> u64 {
+        let numbers = self.symbols.iter().filter_map(|symbol| match symbol.kind() {
+            SymbolKind::Fresh(id) => Some(id + 1),
+            SymbolKind::Index(_)
+            | SymbolKind::Declared(_)
+            | SymbolKind::Deferred(_)
+            | SymbolKind::Counted(_) => None,
+        });
+        numbers.max().unwrap_or(0)
     }
 
     /// A query.

@@ -6,7 +6,8 @@
 //! **Idea.** What an expression is where nothing is stored follows from the expression ([`space`]): so does an and/or tree of
 //! the reads that must have an entry where it is anything else. A [`Nest`] is one query with others written into it, nested
 //! reductions included, and the order of its loops ([`order`]); lowering walks what the tree says and nothing else.
-//! [`steps`] cuts a plan into nests and ordinary plans, each a program of its own: a sparse result has a size that only its
+//! Elementwise queries over tensors that keep runs walk nothing: they are dense programs on [`stretches`] where no argument
+//! changes. [`steps`] cuts a plan into nests, stretches and ordinary plans, each a program of its own: a sparse result has a size that only its
 //! computation finds, and later steps take it as they take an argument.
 //!
 //! **Invariants.** The tree holds every position at which the value differs from the fill; more positions cost time and
@@ -19,6 +20,7 @@ pub mod order;
 pub mod rows;
 pub mod space;
 pub mod steps;
+pub mod stretches;
 mod write;
 
 use tj_ir::expr::{Indices, Source};

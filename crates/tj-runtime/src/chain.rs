@@ -3,7 +3,8 @@
 //! **Idea.** `tj_plan::sparse` cuts a plan into steps. A dense step is compiled like any plan. A nest is one program, which
 //! for a result that is stored by levels needs room for its entries: the lengths of its arguments' lists bound them ([`room`]),
 //! or another program counts them first. So the memory of a result is known before anything is written; what turns out to be
-//! the fill is left out, and the gaps are closed where they are ([`gaps`]). Each program plans and verifies its own arena, and
+//! the fill is left out, and the gaps are closed where they are ([`gaps`]). What is constant on stretches of runs is a dense
+//! program on a value for each stretch, which the runtime cuts and puts together ([`stretches`]). Each program plans and verifies its own arena, and
 //! results pass from one to the next as tensors.
 //!
 //! **Invariants.** Arguments are brought into the format that a nest was compiled for (a conversion, if need be), and what a
@@ -14,6 +15,7 @@ mod compile;
 mod gaps;
 mod room;
 mod run;
+mod stretches;
 
 use std::hash::{Hash, Hasher};
 
@@ -55,6 +57,20 @@ pub(crate) enum Work {
     Dense(Box<Executable>),
     /// A nest.
     Nest(Box<NestCode>),
+    /// A dense program on a value for each stretch.
+    Stretches(Box<StretchCode>),
+}
+
+/// A program on the stretches of its arguments.
+#[derive(Debug)]
+pub(crate) struct StretchCode {
+    pub executable: Executable,
+    /// Whether each argument is cut into stretches; the others are numbers.
+    pub is_cut: Vec<bool>,
+    /// The fill of the result, if it is known before.
+    pub fill: Option<Scalar>,
+    /// What folds the values along the runs, if they are folded, and the fill of the lists that it takes.
+    pub fold: Option<(NestCode, Scalar)>,
 }
 
 /// A compiled nest.
@@ -92,13 +108,21 @@ impl Chain {
         for step in &self.steps {
             match &step.work {
                 Work::Dense(executable) => all.push(executable),
-                Work::Nest(nest) => {
-                    let parts = nest.count.iter().chain(std::iter::once(&nest.main));
-                    all.extend(parts.map(|part| &part.executable));
+                Work::Stretches(code) => {
+                    all.push(&code.executable);
+                    all.extend(code.fold.iter().flat_map(|(nest, _)| nest.executables()));
                 }
+                Work::Nest(nest) => all.extend(nest.executables()),
             }
         }
         all
+    }
+}
+
+impl NestCode {
+    /// Its programs, in order.
+    fn executables(&self) -> impl Iterator<Item = &Executable> {
+        self.count.iter().chain(std::iter::once(&self.main)).map(|part| &part.executable)
     }
 }
 

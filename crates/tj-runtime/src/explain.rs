@@ -54,6 +54,10 @@ pub(crate) fn steps(steps: &[Step]) -> String {
                 let queries = counted(plan.queries.len(), "query", "queries");
                 let _ = writeln!(text, "step {number}: {gives} from {from}: dense, {queries}");
             }
+            StepProgram::Stretches(stretched) => {
+                let folded = if stretched.fold.is_some() { ", folded along them" } else { "" };
+                let _ = writeln!(text, "step {number}: {gives} from {from}: by stretches of runs{folded}");
+            }
             StepProgram::Nest(nest) => {
                 let loops = list(nest.loops.iter().map(|index| format!("i{index}")).collect());
                 let result = match nest.result {

@@ -14,7 +14,8 @@
 //! In reading order: `index` (arrays of indices), `check`; `keys` (entries as numbers), `source` (where keys come from),
 //! `radix` (their order), `lists` (keys to levels), `spread` (keys to strided arrays), `packed` (the way through keys);
 //! `expand`, `sort` and `assemble`, the way through columns for what keys cannot hold and for levels that are no lists;
-//! `count` (elements of levels without arrays), `remap` (views and moves), `convert` (what users call), `remember` (conversions made before), `print`.
+//! `count` (elements of levels without arrays), `stretches` (where tensors that keep runs are constant), `remap` (views and
+//! moves), `convert` (what users call), `remember` (conversions made before), `print`.
 
 mod assemble;
 mod check;
@@ -32,6 +33,7 @@ mod remember;
 mod sort;
 mod source;
 mod spread;
+mod stretches;
 mod values;
 
 use std::ops::Range;
@@ -47,6 +49,7 @@ pub use convert::Duplicates;
 pub(crate) use convert::stored_eq;
 pub use index::Indices;
 use remember::Remembered;
+pub use stretches::Stretches;
 
 /// The data of one level; [`LevelKind`] says what the arrays mean.
 #[derive(Clone, Debug)]

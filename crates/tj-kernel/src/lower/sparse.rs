@@ -29,7 +29,7 @@ mod walk;
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use tj_ir::dim::{Ranges, SymbolKind};
+use tj_ir::dim::Ranges;
 use tj_ir::expr::Source;
 use tj_ir::{Dim, Expr, ExprId, InputDecl, Shape, Symbol};
 use tj_plan::sparse::space::{Space, Tree, spaces};
@@ -193,20 +193,9 @@ struct Layout {
     tasks: Dim,
 }
 
-/// The first number of a fresh symbol that the plan does not use.
-fn first_fresh(plan: &Plan) -> u64 {
-    let numbers = plan.symbols.iter().filter_map(|symbol| match symbol.kind() {
-        SymbolKind::Fresh(id) => Some(id + 1),
-        SymbolKind::Index(_) | SymbolKind::Declared(_) | SymbolKind::Deferred(_) | SymbolKind::Counted(_) => {
-            None
-        }
-    });
-    numbers.max().unwrap_or(0)
-}
-
 fn layout(nest: &Nest, phase: Phase) -> Layout {
     let mut symbols = nest.plan.symbols.clone();
-    let mut fresh = first_fresh(&nest.plan);
+    let mut fresh = nest.plan.first_fresh();
     let mut count = |symbols: &mut Vec<Symbol>| {
         let symbol = Symbol::fresh(fresh, 0..).expect("a range without an end is one");
         fresh += 1;

@@ -15,6 +15,7 @@ use tj_tensor::Scalar;
 use super::order::{Order, Question, choose};
 use super::rows::rows;
 use super::space::{Space, spaces};
+use super::stretches::{self, Stretched};
 use super::write::Writer;
 use super::{Access, Argument, Nest, Operand, ResultKind, StoredInput, plain};
 use crate::plan::{Plan, Produces, Query, QueryId};
@@ -37,12 +38,21 @@ pub enum StepProgram {
     Dense(Box<Plan>),
     /// One query by walking what is stored.
     Nest(Box<Nest>),
+    /// One query on stretches where no argument changes.
+    Stretches(Box<Stretched>),
 }
 
 /// Cuts a canonical plan. `inputs` says which arguments are stored by levels, and `fills` what the fill of each product is, if
 /// it has one: what has none is dense.
 pub fn steps(plan: &Plan, inputs: &[Option<StoredInput>], fills: &[Option<Scalar>]) -> Vec<Step> {
-    let mut cutter = Cutter { plan, inputs, fills, results: FxHashMap::default(), touched: Vec::new() };
+    let mut cutter = Cutter {
+        plan,
+        inputs,
+        fills,
+        results: FxHashMap::default(),
+        touched: Vec::new(),
+        folded: vec![false; plan.queries.len()],
+    };
     cutter.foresee();
     let nests = cutter.nests();
     cutter.lay_out(nests)
@@ -59,16 +69,40 @@ struct Found {
 }
 
 impl Found {
-    /// The queries that it reads.
-    fn queries(&self) -> Vec<QueryId> {
+    fn sources(&self) -> Vec<Source> {
         let of = |node| {
-            if let Expr::Read { source: Source::Def(q), .. } = self.arena.node(node) {
-                Some(QueryId(*q))
-            } else {
-                None
-            }
+            if let Expr::Read { source, .. } = self.arena.node(node) { Some(*source) } else { None }
         };
         self.arena.reachable(&[self.body]).into_iter().filter_map(of).collect()
+    }
+
+    /// The queries that it reads.
+    fn queries(&self) -> Vec<QueryId> {
+        queries(&self.sources())
+    }
+}
+
+fn queries(sources: &[Source]) -> Vec<QueryId> {
+    let of = |source: &Source| if let Source::Def(q) = source { Some(QueryId(*q)) } else { None };
+    sources.iter().filter_map(of).collect()
+}
+
+/// How a query is computed.
+enum Way {
+    /// With others that walk nothing.
+    Dense,
+    Nest(Box<Found>),
+    Stretches(Vec<Source>, Box<Stretched>),
+}
+
+impl Way {
+    /// What it reads, if it has a step of its own.
+    fn sources(&self) -> Option<Vec<Source>> {
+        match self {
+            Way::Dense => None,
+            Way::Nest(found) => Some(found.sources()),
+            Way::Stretches(sources, _) => Some(sources.clone()),
+        }
     }
 }
 
@@ -80,6 +114,8 @@ struct Cutter<'p> {
     results: FxHashMap<QueryId, StoredInput>,
     /// Whether a query's own expression reads what is stored by levels.
     touched: Vec<bool>,
+    /// Whether a query is folded by stretches.
+    folded: Vec<bool>,
 }
 
 impl Cutter<'_> {
@@ -88,6 +124,27 @@ impl Cutter<'_> {
             Source::Input(i) => self.inputs.get(i as usize)?.as_ref(),
             Source::Def(q) => self.results.get(&QueryId(q)),
         }
+    }
+
+    /// A query that is computed by stretches. `alone` is asked for as it stands.
+    fn stretched(&self, id: QueryId, produced: &[bool], alone: bool) -> Option<stretches::Found> {
+        let stored = |source| self.stored(source);
+        let is_kept = |q: QueryId| produced[q.index()] && self.results.contains_key(&q);
+        let question = stretches::Question { plan: self.plan, stored: &stored, is_kept: &is_kept };
+        let found = if alone { question.alone(id) } else { question.find(id) };
+        found.filter(|found| {
+            let is_stored = || match found.fill {
+                Some(fill) => self.may_be_stored(id, fill),
+                None => self.has_fill(id),
+            };
+            found.is_folded() || is_stored()
+        })
+    }
+
+    /// Whether what is asked for has a fill.
+    fn has_fill(&self, id: QueryId) -> bool {
+        let mut asked = self.plan.produces.0.iter().zip(self.fills);
+        asked.all(|(source, fill)| *source != Source::Def(id.0) || fill.is_some())
     }
 
     /// Whether a result may be stored by levels with this fill.
@@ -99,6 +156,7 @@ impl Cutter<'_> {
 
     /// Finds out which results would be stored by levels.
     fn foresee(&mut self) {
+        let produced = self.plan.produced();
         for id in self.plan.query_ids() {
             let reads = self.plan.reads(id);
             let is_elementwise = |q: u32| self.plan.root_reduce(QueryId(q)).is_none();
@@ -109,6 +167,24 @@ impl Cutter<'_> {
             });
             self.touched.push(touched);
             if !touched || self.plan.root_call(id).is_some() {
+                continue;
+            }
+            if let Some(found) = self.stretched(id, &produced, true) {
+                self.folded[id.index()] = found.is_folded();
+                // A fill that only a run finds out has no laws.
+                if let (Some(fill), false) = (found.fill, found.is_folded()) {
+                    let width =
+                        reads.iter().filter_map(|(_, source)| Some(self.stored(*source)?.width)).max();
+                    let width = width.unwrap_or(tj_tensor::Width::U64);
+                    let stored = StoredInput {
+                        format: found.format,
+                        fill,
+                        is_hypersparse: false,
+                        width,
+                        may_store_fill: true,
+                    };
+                    self.results.insert(id, stored);
+                }
                 continue;
             }
             let Some(found) = self.find(id, &|_| false) else { continue };
@@ -161,7 +237,7 @@ impl Cutter<'_> {
     }
 
     /// From last to first: what has to be computed, and what of it by walking.
-    fn nests(&mut self) -> Vec<Option<Option<Found>>> {
+    fn nests(&mut self) -> Vec<Option<Way>> {
         let plan = self.plan;
         let mut needed = plan.produced();
         let produced = plan.produced();
@@ -176,30 +252,31 @@ impl Cutter<'_> {
                 }
             }
         }
-        let mut nests: Vec<Option<Option<Found>>> = plan.query_ids().map(|_| None).collect();
+        let mut nests: Vec<Option<Way>> = plan.query_ids().map(|_| None).collect();
         for id in plan.query_ids().rev() {
             if !needed[id.index()] {
                 continue;
             }
-            let found = self.grown(id, &produced, &readers);
-            let mut need = |source: Source| {
-                if let Source::Def(q) = source {
-                    needed[q as usize] = true;
-                }
+            let stretched = self.stretched(id, &produced, false).and_then(|found| {
+                let program = found.program(plan, id, &|source| self.declared(source))?;
+                Some(Way::Stretches(found.sources, Box::new(program)))
+            });
+            let way = match stretched {
+                Some(way) => way,
+                None => match self.grown(id, &produced, &readers) {
+                    Some(found) => Way::Nest(Box::new(found)),
+                    None => Way::Dense,
+                },
             };
-            match &found {
-                Some(found) => {
-                    for node in found.arena.reachable(&[found.body]) {
-                        if let Expr::Read { source, .. } = found.arena.node(node) {
-                            need(*source);
-                        }
-                    }
-                }
-                None => plan.reads(id).into_iter().for_each(|(_, source)| need(source)),
-            }
-            nests[id.index()] = Some(found);
+            let sources = way.sources().unwrap_or_else(|| self.read_by(id));
+            queries(&sources).into_iter().for_each(|q| needed[q.index()] = true);
+            nests[id.index()] = Some(way);
         }
         nests
+    }
+
+    fn read_by(&self, id: QueryId) -> Vec<Source> {
+        self.plan.reads(id).into_iter().map(|(_, source)| source).collect()
     }
 
     /// The query as a nest, with what it pays to write in; `None` if it walks nothing.
@@ -218,7 +295,8 @@ impl Cutter<'_> {
             next.sort();
             let Some(&candidate) = next.last() else { break };
             let wider = |q: QueryId| q == candidate || inline.contains(&q);
-            let longer = (!produced[candidate.index()] && plan.root_call(candidate).is_none())
+            let is_own = produced[candidate.index()] || self.folded[candidate.index()];
+            let longer = (!is_own && plan.root_call(candidate).is_none())
                 .then(|| self.find(id, &wider))
                 .flatten()
                 .filter(|longer| self.pays(id, current, longer, candidate, readers[candidate.index()]));
@@ -282,22 +360,22 @@ impl Cutter<'_> {
     }
 
     /// Steps in order. Queries that walk nothing and do not wait for a nest share one.
-    fn lay_out(&self, nests: Vec<Option<Option<Found>>>) -> Vec<Step> {
+    fn lay_out(&self, nests: Vec<Option<Way>>) -> Vec<Step> {
         let mut steps: Vec<Step> = Vec::new();
         let mut waiting: Vec<QueryId> = Vec::new();
-        let mut later: Vec<QueryId> = Vec::new();
         let read_later: Vec<Vec<QueryId>> = self.readers(&nests);
         for (at, found) in nests.into_iter().enumerate() {
             let id = QueryId(at as u32);
-            match found {
-                None => {}
-                Some(None) => waiting.push(id),
-                Some(Some(found)) => {
-                    if found.queries().iter().any(|read| waiting.contains(read)) {
-                        self.flush(&mut waiting, &read_later, &mut steps);
-                    }
-                    steps.push(self.nest_step(id, found));
-                    later.push(id);
+            let Some(way) = found else { continue };
+            let sources = way.sources().unwrap_or_default();
+            if queries(&sources).iter().any(|read| waiting.contains(read)) {
+                self.flush(&mut waiting, &read_later, &mut steps);
+            }
+            match way {
+                Way::Dense => waiting.push(id),
+                Way::Nest(found) => steps.push(self.nest_step(id, *found)),
+                Way::Stretches(from, program) => {
+                    steps.push(Step { from, gives: vec![id], program: StepProgram::Stretches(program) });
                 }
             }
         }
@@ -306,26 +384,13 @@ impl Cutter<'_> {
     }
 
     /// For each query, the nests that read it.
-    fn readers(&self, nests: &[Option<Option<Found>>]) -> Vec<Vec<QueryId>> {
+    fn readers(&self, nests: &[Option<Way>]) -> Vec<Vec<QueryId>> {
         let mut readers = vec![Vec::new(); self.plan.queries.len()];
-        for (at, found) in nests.iter().enumerate() {
-            let mut note = |source: Source| {
-                if let Source::Def(q) = source {
-                    readers[q as usize].push(QueryId(at as u32));
-                }
-            };
-            match found {
-                None => {}
-                Some(None) => {
-                    self.plan.reads(QueryId(at as u32)).into_iter().for_each(|(_, source)| note(source));
-                }
-                Some(Some(found)) => {
-                    for node in found.arena.reachable(&[found.body]) {
-                        if let Expr::Read { source, .. } = found.arena.node(node) {
-                            note(*source);
-                        }
-                    }
-                }
+        for (at, way) in nests.iter().enumerate() {
+            let id = QueryId(at as u32);
+            let Some(way) = way else { continue };
+            for read in queries(&way.sources().unwrap_or_else(|| self.read_by(id))) {
+                readers[read.index()].push(id);
             }
         }
         readers

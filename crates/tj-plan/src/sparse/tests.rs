@@ -22,6 +22,8 @@ fn check(text: &str, expected: Expect) {
         let format: Format = match format {
             "csr" => format!("{{d0: dense, d1: compressed{widths}}}"),
             "csc" => format!("{{d1: dense, d0: compressed{widths}}}"),
+            "runs" => "{d0: dense, d1: runs}".to_string(),
+            "steps" => "{d0: dense, d1: steps}".to_string(),
             other => other.to_string(),
         }
         .parse()
@@ -37,6 +39,15 @@ fn check(text: &str, expected: Expect) {
             StepProgram::Dense(plan) => {
                 let words: Vec<&str> = plan.queries.iter().map(|query| &*query.word).collect();
                 let _ = writeln!(found, "dense {}", words.join(", "));
+            }
+            StepProgram::Stretches(stretched) => {
+                let query = &stretched.plan.queries[0];
+                let (word, fill) = (&query.word, stretched.fill.map(Scalar::to_f64));
+                match &stretched.fold {
+                    None => writeln!(found, "{word}: by stretches, fill {fill:?}"),
+                    Some(fold) => writeln!(found, "{word}: by stretches, folded by {:?}", fold.nest.loops),
+                }
+                .unwrap();
             }
             StepProgram::Nest(nest) => {
                 let arguments = nest.arguments.iter().map(|argument| match argument {
@@ -160,6 +171,88 @@ fn masks_unions_and_parts() {
             rows: loops [0]  -> Dense
               csr
             dense all
+        "#]],
+    );
+}
+
+#[test]
+fn stretches_are_of_one_axis_and_elementwise() {
+    let with = |body: &str| {
+        format!(
+            "input runs_a: f64[N, M] input steps_b: f64[N, M] input csr_c: f64[N, M] input x: f64[]
+             q0 r: f64[N, M] = {body} produces q0"
+        )
+    };
+    for body in [
+        "add(runs_a[i0, i1], steps_b[i0, i1])",
+        &times("runs_a[i0, i1]", "x[]"),
+        &times("runs_a[i0, i1]", "runs_a[i0, i1]"),
+    ] {
+        check(
+            &with(body),
+            expect![[r#"
+            r: by stretches, fill Some(0.0)
+        "#]],
+        );
+    }
+    // What only a run says is no fill with laws.
+    check(
+        &with("add(runs_a[i0, i1], x[])"),
+        expect![[r#"
+        r: by stretches, fill None
+    "#]],
+    );
+    check(
+        &with("add(runs_a[i0, i1], csr_c[i0, i1])"),
+        expect![[r#"
+        r: loops [0, 1]  -> Stored
+          {d0: dense, d1: compressed(u32, u64)}; csr
+    "#]],
+    );
+    check(
+        &with(&times("runs_a[i0, i1]", "cast<f64>(size(i1))")),
+        expect![[r#"
+        r: loops [0, 1]  -> AsArgument(0)
+          {d0: dense, d1: compressed(u32, u64)}
+    "#]],
+    );
+    check(
+        &with(&times("runs_a[i0, i1]", "steps_b[0, i1]")),
+        expect![[r#"
+        r: loops [1, 0]  -> Stored
+          {d1: dense, d0: compressed(u32, u64)}; {d1: dense, d0: compressed(u32, u64)}
+    "#]],
+    );
+    // Along the runs, and across them.
+    let sum = |of: &str| {
+        format!(
+            "input runs_a: f64[N, M] input x: f64[]
+             q0 s: f64[N, M] = add(runs_a[i0, i1], x[])
+             q1 r: f64[{of}) produces q1"
+        )
+    };
+    check(
+        &sum("N] = sum<row>(i1 < M: q0[i0, i1]"),
+        expect![[r#"
+        r: by stretches, folded by [0]
+    "#]],
+    );
+    check(
+        &sum("M] = sum<col>(i1 < N: q0[i1, i0]"),
+        expect![[r#"
+        r: loops [0]  -> Dense
+          {d1: dense, d0: compressed(u32, u64)}; dense[]
+    "#]],
+    );
+    // What is written into its readers, and what is a result.
+    check(
+        "input runs_a: f64[N, M] input steps_b: f64[N, M]
+         q0 s: f64[N, M] = add(runs_a[i0, i1], steps_b[i0, i1])
+         q1 t: f64[N, M] = add(q0[i0, i1], runs_a[i0, i1])
+         q2 u: f64[N, M] = maximum(q1[i0, i1], q0[i0, i1]) produces q1, q2",
+        expect![[r#"
+            t: by stretches, fill Some(0.0)
+            u: by stretches, fill Some(0.0)
         "#]],
     );
 }

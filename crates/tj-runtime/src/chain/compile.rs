@@ -5,11 +5,12 @@ use tj_ir::{Known, LazyTensor, Symbol};
 use tj_kernel::lower::sparse::room::room;
 use tj_kernel::lower::sparse::{NestProgram, Phase, columns, lower_nest, tasks};
 use tj_plan::sparse::steps::{StepProgram, steps};
+use tj_plan::sparse::stretches::Fold;
 use tj_plan::sparse::{Nest, ResultKind, StoredInput};
 use tj_plan::{Engine, Fused, Plan, Scheduler};
 use tj_tensor::Scalar;
 
-use super::{Chain, NestCode, Part, Step, Work, stored_input};
+use super::{Chain, NestCode, Part, Step, StretchCode, Work, stored_input};
 use crate::compile::{Canonical, canonical, compile_plan, finish};
 use crate::error::Error;
 use crate::executable::Executable;
@@ -52,6 +53,22 @@ pub(crate) fn compile(
                 let mut program = compile_plan(plan, complex, options, scheduler, &mut clock)?;
                 program.forget_data();
                 Work::Dense(Box::new(Executable::new(program)))
+            }
+            StepProgram::Stretches(stretched) => {
+                let plan = Plan { guards, ..stretched.plan };
+                let from = plan.inputs.iter().take(step.from.len());
+                let is_cut = from.map(|input| !input.shape.is_empty()).collect();
+                let complex = ComplexAxes::none(&plan);
+                let mut program = compile_plan(plan, complex, options, scheduler, &mut clock)?;
+                program.forget_data();
+                let executable = Executable::new(program);
+                let fold = match stretched.fold {
+                    Some(Fold { nest, start }) => {
+                        Some((compile_nest(&nest, Vec::new(), options, engine, &mut clock)?, start))
+                    }
+                    None => None,
+                };
+                Work::Stretches(Box::new(StretchCode { executable, is_cut, fill: stretched.fill, fold }))
             }
             StepProgram::Nest(nest) => {
                 Work::Nest(Box::new(compile_nest(&nest, guards, options, engine, &mut clock)?))

@@ -27,11 +27,11 @@ use crate::report::Cost;
 pub(crate) type Spent = (usize, Cost, Vec<(String, Duration)>);
 
 /// What all programs of a run share.
-struct Runner<'r> {
+pub(super) struct Runner<'r> {
     /// Values of the sizes of the whole program.
     sizes: &'r [i64],
     numbers: &'r [Scalar],
-    max: MaxBytes,
+    pub max: MaxBytes,
     timed: bool,
     spent: Vec<Spent>,
 }
@@ -70,6 +70,11 @@ pub(crate) fn run(
                 number += 1;
                 results
             }
+            Work::Stretches(code) => {
+                let result = runner.stretches(code, &from, number)?;
+                number += 1 + usize::from(code.fold.is_some());
+                vec![result]
+            }
             Work::Nest(nest) => {
                 let result = runner.nest(nest, &from, number)?;
                 number += 1 + usize::from(nest.count.is_some());
@@ -94,7 +99,7 @@ pub(crate) fn run(
 
 impl Runner<'_> {
     /// Every element, row-major.
-    fn dense(&self, tensor: &Tensor) -> Result<Tensor, Error> {
+    pub fn dense(&self, tensor: &Tensor) -> Result<Tensor, Error> {
         if tensor.stored().is_some() {
             budget::check(self.max, tensor.count()?.saturating_mul(tensor.dtype().size()) as u64)?;
             return Ok(tensor.to_dense()?);
@@ -102,7 +107,7 @@ impl Runner<'_> {
         Ok(tensor.clone())
     }
 
-    fn call(
+    pub fn call(
         &mut self,
         executable: &Executable,
         inputs: &[Tensor],
@@ -126,7 +131,7 @@ impl Runner<'_> {
         Ok(outputs)
     }
 
-    fn nest(&mut self, nest: &NestCode, from: &[Tensor], number: usize) -> Result<Tensor, Error> {
+    pub fn nest(&mut self, nest: &NestCode, from: &[Tensor], number: usize) -> Result<Tensor, Error> {
         let mut arguments = Vec::with_capacity(from.len());
         for (tensor, argument) in from.iter().zip(&nest.arguments) {
             arguments.push(match argument {

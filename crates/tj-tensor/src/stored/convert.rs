@@ -258,6 +258,9 @@ impl Tensor {
                     let nnz = if differs { checked_positions(count)? } else { 0 };
                     return Ok(*stored.nnz.get_or_init(|| nnz));
                 }
+                if let Some(nnz) = stored.nnz_of_stretches()? {
+                    return Ok(*stored.nnz.get_or_init(|| nnz));
+                }
                 let values = if are_lists(stored.format()) {
                     stored.leaf_values()?
                 } else {
@@ -282,7 +285,8 @@ impl Tensor {
         let Storage::Levels(stored) = &self.storage else { return true };
         *stored.stores_fill.get_or_init(|| match stored.leaf() {
             Leaf::Values(values) => values.to_contiguous().is_ok_and(|values| holds(&values, stored.fill())),
-            Leaf::Iso(_) | Leaf::Pattern => true,
+            Leaf::Iso(value) => crate::read::same_number(*value, stored.fill()),
+            Leaf::Pattern => stored.fill() == Scalar::Bool(true),
         })
     }
 

@@ -209,6 +209,7 @@ impl Walk<'_> {
         let reader = &mut self.readers[at];
         reader.position = Some(entry);
         reader.present = Some(found);
+        reader.is_readable = false;
     }
 
     /// The first entry of a list that is not before a coordinate, or its end.
