@@ -393,9 +393,9 @@ fn cost(nest: &Nest, layout: &Layout) -> Dim {
     for reader in &readers {
         let Some(entries) = layout.positions[reader.argument].last() else { continue };
         if first.is_none_or(|first| reader.speaks_of(first)) {
-            own = own + share(entries, &layout.tasks);
+            own += share(entries, &layout.tasks);
         } else if let [outermost, _, ..] = reader.levels.as_slice() {
-            each = each * share(entries, &nest.plan.inputs[reader.argument].shape[outermost.dim]);
+            each *= share(entries, &nest.plan.inputs[reader.argument].shape[outermost.dim]);
         }
     }
     let listed = |index: u32| readers.iter().any(|reader| reader.speaks_of(index));

@@ -43,18 +43,15 @@ fn below(stored: &Stored, tasks: &Tasks) -> Result<Vec<i64>, Error> {
     };
     let mut starts: Vec<i64> = (0..=n as i64).collect();
     for (l, level) in stored.levels().iter().enumerate().skip(1) {
-        match level {
-            Level::Dense => {
-                let extent = stored.extent(l) as i64;
-                starts.iter_mut().for_each(|start| *start *= extent);
-            }
-            Level::Compressed { positions, .. } if l == 1 => {
-                starts = positions.to_vec().into_iter().map(|start| start as i64).collect();
-            }
-            Level::Compressed { positions, .. } => {
-                starts.iter_mut().for_each(|start| *start = positions.get(*start as usize) as i64);
-            }
-            _ => return Err(missing()),
+        if matches!(level, Level::Dense) {
+            let extent = stored.extent(l) as i64;
+            starts.iter_mut().for_each(|start| *start *= extent);
+            continue;
+        }
+        let Level::Compressed { positions, .. } = level else { return Err(missing()) };
+        match l {
+            1 => starts = positions.to_vec().into_iter().map(|start| start as i64).collect(),
+            _ => starts.iter_mut().for_each(|start| *start = positions.get(*start as usize) as i64),
         }
     }
     Ok(starts)

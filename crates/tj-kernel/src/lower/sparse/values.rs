@@ -143,14 +143,12 @@ impl Walk<'_> {
         let [x, y] = args else { return None };
         let of = |read: ExprId, value: ExprId| {
             let Expr::Const(value) = self.node(value) else { return None };
-            let read = match self.node(read) {
-                Expr::Map { op: Op::Cast(to), args }
-                    if is_wider(*to, self.nest.plan.arena.dtype(args[0])) =>
-                {
-                    args[0]
-                }
-                _ => read,
-            };
+            let mut read = read;
+            if let Expr::Map { op: Op::Cast(to), args } = self.node(read)
+                && is_wider(*to, self.nest.plan.arena.dtype(args[0]))
+            {
+                read = args[0];
+            }
             let at = self.readers.iter().position(|reader| reader.id == read)?;
             let operand = self.operand(self.readers[at].argument);
             let is_fill = operand.fill.cast(value.dtype()) == *value;
