@@ -415,3 +415,13 @@ fn lists_are_read_backwards_beside_themselves() {
     let x = defer(entries(&[1, 2, 3], &[(&[0, 0, 0], 3.0), (&[0, 1, 1], 4.0)], 0.0, "csf(3)"));
     check(&(&x - x.flip(2)), &[3.0, 0.0, -3.0, 0.0, 0.0, 0.0]);
 }
+
+#[test]
+fn what_is_nowhere_has_no_entries() {
+    let x = defer(entries(&[2], &[(&[1], 3.0)], 0.0, "csf(1)"));
+    let greater = x.greater(&x);
+    let found = check(&(greater.logical_and(false) * &greater), &[false, false]);
+    assert_eq!(found.stored_count(), 0);
+    let x = defer(entries(&[2, 3], &[(&[1, 2], 3_i64)], 0, "csr"));
+    check(&where_(&x.greater(&x), x.logical_or(1) * 0, 0), &[0_i64; 6]);
+}
