@@ -12,5 +12,6 @@ fn programs_differ_by_the_names_of_fills_only() {
         compute(defer(filled.with_format(&Format::csr()).unwrap()) * &ones).unwrap();
         cache_report().compilations - before
     };
-    assert_eq!([0.0, -0.0, 3.5, 4.5, 0.0, 3.5].map(counted), [1, 0, 1, 0, 0, 0]);
+    // Laws take 0 and -0 for one fill; what is not stored has another sign, so that conversions tell them apart.
+    assert_eq!([0.0, -0.0, 3.5, 4.5, 0.0, 3.5].map(counted), [1, 1, 1, 0, 0, 0]);
 }

@@ -425,3 +425,28 @@ fn what_is_nowhere_has_no_entries() {
     let x = defer(entries(&[2, 3], &[(&[1, 2], 3_i64)], 0, "csr"));
     check(&where_(&x.greater(&x), x.logical_or(1) * 0, 0), &[0_i64; 6]);
 }
+
+#[test]
+fn casts_may_make_a_stored_value_the_fill() {
+    let infinite = defer(dense(&[1], &[INF]));
+    let a = entries(&[1], &[(&[0], 1e-50)], 0.0, "csf(1)");
+    check(&(defer(&a) * 2.0), &[2e-50]);
+    let narrow = a.cast(DType::F32).unwrap();
+    assert_eq!((a.stores_fill(), narrow.stores_fill()), (false, true));
+    check(&(defer(&narrow) * &infinite), &[0.0]);
+    // Fills 0 and -0 are one fill to laws, and values that are not stored differ.
+    for fill in [0.0, -0.0] {
+        let row = entries(&[2], &[(&[0], 3.0)], fill, "csf(1)");
+        check(&(defer(row) * defer(dense(&[2], &[1.0, INF]))), &[3.0, 0.0]);
+    }
+}
+
+#[test]
+fn sums_of_one_negative_zero_are_zero_in_every_order() {
+    let a = entries(&[2, 2], &[(&[0, 1], -1e-200)], 0.0, "csr");
+    let b = entries(&[2, 2], &[(&[1, 0], 1e-200)], 0.0, "csr");
+    for format in ["csr", "csc", "csf(2)"] {
+        let b = defer(b.with_format(&format.parse().unwrap()).unwrap());
+        assert_eq!(everywhere(&defer(&a).matmul(&b)).nnz().unwrap(), 0);
+    }
+}

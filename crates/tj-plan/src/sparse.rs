@@ -82,7 +82,7 @@ pub struct Operand {
 pub enum ResultKind {
     /// Every element, row-major.
     Dense,
-    /// What differs from the fill; entries are counted first.
+    /// What differs from the fill, by levels.
     Stored,
     /// A value for each entry of this argument, whose axes are those of the result in the order of its levels.
     AsArgument(usize),

@@ -136,6 +136,8 @@ struct Storage<'t> {
     is_hypersparse: bool,
     width: Width,
     may_store_fill: bool,
+    /// 0 and -0 are one fill to laws, and two to whoever converts.
+    fill: u128,
 }
 
 /// How an argument is stored, if kernels walk it.
@@ -151,13 +153,14 @@ fn storage(tensor: &Tensor) -> Option<(Storage<'_>, Scalar)> {
         is_hypersparse: longest / 16 > stored.leaf_positions().max(FEW),
         width: if longest > Width::U32.max() { Width::U64 } else { Width::U32 },
         may_store_fill: tensor.stores_fill(),
+        fill: fill.bits(),
     };
     Some((storage, fill))
 }
 
 /// How an argument comes, if kernels walk it.
 pub(crate) fn stored_input(tensor: &Tensor) -> Option<StoredInput> {
-    let (Storage { format, is_hypersparse, width, may_store_fill }, fill) = storage(tensor)?;
+    let (Storage { format, is_hypersparse, width, may_store_fill, .. }, fill) = storage(tensor)?;
     Some(StoredInput { format: format.clone(), fill, is_hypersparse, width, may_store_fill })
 }
 

@@ -62,7 +62,7 @@ pub(crate) fn steps(steps: &[Step]) -> String {
                 let loops = list(nest.loops.iter().map(|index| format!("i{index}")).collect());
                 let result = match nest.result {
                     ResultKind::Dense => "a dense result".to_string(),
-                    ResultKind::Stored => "entries, counted first".to_string(),
+                    ResultKind::Stored => "entries".to_string(),
                     ResultKind::AsArgument(of) => format!("the entries of {}", source(&step.from[of])),
                 };
                 let combined =

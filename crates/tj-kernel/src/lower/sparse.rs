@@ -383,6 +383,12 @@ fn lower_part(nest: &Nest, phase: Phase, part: Part, layout: &Layout, group: &Gr
     Lowered { kernel: b.finish(), bindings, numbers, when: None }
 }
 
+/// What an entry costs beside what is computed with it, in additions in lanes: a step that waits for memory.
+const ENTRY: i64 = 48;
+
+/// What is computed with each element.
+const LANE: i64 = 8;
+
 /// Rough work of a task: its share of the entries of what it is a part of, times the entries of a list of what is read anew
 /// for each of them, times what is dense inside.
 fn cost(nest: &Nest, layout: &Layout) -> Dim {
@@ -402,7 +408,7 @@ fn cost(nest: &Nest, layout: &Layout) -> Dim {
     let dense = (0..nest.extents.len() as u32)
         .filter(|&index| !listed(index) && first != Some(index))
         .fold(Dim::ONE, |n, index| n * nest.extents[index as usize].clone());
-    own * each * dense * 8
+    own * each * (dense * LANE + ENTRY)
 }
 
 impl Walk<'_> {

@@ -1,7 +1,7 @@
 //! Entries that were written with gaps, moved together in the memory where they are.
 //!
 //! Blocks of tasks were given room and wrote to its beginning. The blocks are cut into a few stretches, each of which threads
-//! close by themselves; then the stretches are moved together, at the speed of memory. Nothing is allocated.
+//! close by themselves; then the stretches are moved together, at the speed of memory. No entry is copied elsewhere.
 
 use std::ops::Range;
 

@@ -13,7 +13,7 @@ impl Runner<'_> {
     pub fn stretches(&mut self, code: &StretchCode, from: &[Tensor], number: usize) -> Result<Tensor, Error> {
         let cut = from.iter().zip(&code.is_cut).filter(|(_, is_cut)| **is_cut);
         let cut: SmallVec<[&Tensor; 4]> = cut.map(|(tensor, _)| tensor).collect();
-        let fibers = cut.first().map_or(0, |tensor| tensor.shape().iter().rev().skip(1).product());
+        let fibers = cut.first().map_or(0, |tensor| fibers(tensor));
         budget::check(self.max, bytes(&cut, fibers))?;
         let stretches = if code.fold.is_some() { Stretches::with_gaps(&cut)? } else { Stretches::of(&cut)? };
         let mut inputs = Vec::with_capacity(from.len() + 1);
@@ -37,6 +37,12 @@ impl Runner<'_> {
             Some((fold, start)) => self.nest(fold, &[stretches.lists(&values, *start)?], number + 1),
         }
     }
+}
+
+/// How many fibers of runs a tensor has: one for each position above its last level.
+fn fibers(tensor: &Tensor) -> usize {
+    let Some(stored) = tensor.stored() else { return 0 };
+    stored.levels().len().checked_sub(2).map_or(1, |above| stored.positions_below(above))
 }
 
 /// What stretches, their values and the result take, at most.

@@ -283,10 +283,13 @@ impl Tensor {
     /// ```
     pub fn stores_fill(&self) -> bool {
         let Storage::Levels(stored) = &self.storage else { return true };
-        *stored.stores_fill.get_or_init(|| match stored.leaf() {
-            Leaf::Values(values) => values.to_contiguous().is_ok_and(|values| holds(&values, stored.fill())),
-            Leaf::Iso(value) => crate::read::same_number(*value, stored.fill()),
-            Leaf::Pattern => stored.fill() == Scalar::Bool(true),
+        *stored.stores_fill.get_or_init(|| {
+            let values = match stored.leaf() {
+                Leaf::Values(values) => values.to_contiguous(),
+                Leaf::Iso(value) => Tensor::full([1], *value),
+                Leaf::Pattern => Tensor::full([1], true),
+            };
+            values.map_or(true, |values| holds(&values, stored.fill()))
         })
     }
 

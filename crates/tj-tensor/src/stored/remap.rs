@@ -29,7 +29,8 @@ impl Stored {
             Leaf::Pattern => (Leaf::Iso(Scalar::Bool(true).cast(dtype)), LeafKind::Iso),
         };
         let format = self.format.clone().with_leaf(kind)?;
-        Ok(Stored { format, leaf, dtype, fill: self.fill.cast(dtype), nnz: OnceLock::new(), ..self.shared() })
+        let (nnz, stores_fill) = (OnceLock::new(), OnceLock::new());
+        Ok(Stored { format, leaf, dtype, fill: self.fill.cast(dtype), nnz, stores_fill, ..self.shared() })
     }
 
     /// Every `step`th coordinate of a dimension, `len` of them from `start` on, or backwards.

@@ -90,6 +90,7 @@ impl Walk<'_> {
     /// Adds a value to a cell, or counts the cell if it is new.
     fn touch(&mut self, row: &Row, cell: Value, inner: tj_ir::ExprId, op: ReduceOp, count: Option<Var>) {
         let value = row.cells.map(|_| self.value(inner));
+        let start = self.neutral(op, self.nest.plan.queries[0].dtype);
         let b = &mut self.ctx.b;
         let (word_bits, mask, one, zero) = (b.int(WORD), b.int((1 << WORD) - 1), b.int(1), b.int(0));
         let word_at = b.binary(BinOp::Sar, cell, word_bits);
@@ -102,7 +103,10 @@ impl Walk<'_> {
         let with = b.binary(BinOp::Or, word, flag);
         b.store(row.layers[0].words, word_at, with);
         if let (Some(cells), Some(value)) = (row.cells, value) {
-            b.store(cells, cell, value);
+            // As reductions in registers start: so a sum whose only term is -0 is 0 in every order of loops.
+            let start = b.constant(start);
+            let first = expand(b, op.op(), &[start, value]);
+            b.store(cells, cell, first);
         }
         if let Some(count) = count {
             let n = b.get(count);

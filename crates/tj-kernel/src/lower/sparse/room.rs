@@ -5,7 +5,7 @@
 //! more reads than two the room could be a multiple of what is written, and for reductions it is; then counting is better.
 
 use tj_plan::sparse::space::Tree;
-use tj_plan::sparse::{Argument, Nest, plain};
+use tj_plan::sparse::{Nest, plain};
 
 use super::readers::{Reader, readers};
 use super::{Tasks, nest_spaces, tasks};
@@ -56,9 +56,15 @@ fn of_tree(tree: &Tree, nest: &Nest, tasks: &Tasks, readers: &[Reader]) -> Optio
 
 /// Whether each position that the loops visit is another entry of a reader, and its outermost level is that of the tasks.
 fn is_bound(reader: &Reader, nest: &Nest, tasks: &Tasks) -> bool {
-    let Argument::Stored(_) = &nest.arguments[reader.argument] else { return false };
     let indices: Option<Vec<u32>> = reader.levels.iter().map(|level| plain(&reader.at[level.dim])).collect();
     let Some(indices) = indices else { return false };
+    let own = &nest.plan.inputs[reader.argument].shape;
+    // A part of an axis has other tasks than the argument has positions.
+    let is_whole = reader
+        .levels
+        .iter()
+        .zip(&indices)
+        .all(|(level, &index)| own[level.dim] == nest.extents[index as usize]);
     let covers = nest.loops.iter().all(|index| indices.contains(index));
     let (Some(outermost), Some(&first)) = (reader.levels.first(), nest.loops.first()) else { return false };
     let begins = match tasks {
@@ -66,5 +72,5 @@ fn is_bound(reader: &Reader, nest: &Nest, tasks: &Tasks) -> bool {
         Tasks::Entries => outermost.list.is_some() && indices.first() == Some(&first),
         Tasks::One => true,
     };
-    covers && indices.len() == nest.loops.len() && begins
+    covers && is_whole && indices.len() == nest.loops.len() && begins
 }
