@@ -72,9 +72,7 @@ impl Walk<'_> {
                 words: self.ctx.scratch("bits".to_string(), DType::I64, words.clone()),
                 len: self.ctx.size(&words),
             };
-            let var = self.ctx.b.open_loop();
-            self.ctx.b.store(layer.words, var, zero);
-            self.ctx.b.close_loop(LoopKind::Lanes(16), var, zero, layer.len);
+            self.set_all(layer.words, zero, zero, layer.len);
             layer
         });
         Row { cells: memory, n_cells, layers }

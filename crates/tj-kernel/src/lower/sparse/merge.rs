@@ -21,6 +21,18 @@ struct Follower {
     there: Var,
 }
 
+/// What a loop along several lists is made of.
+struct Merge<'t> {
+    index: u32,
+    tree: &'t Tree,
+    /// The lists of the tree.
+    walked: Vec<Cursor>,
+    /// All others.
+    followers: Vec<Follower>,
+    /// The end of the index.
+    end: Value,
+}
+
 /// Whether lists may have ended in a round.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Ends {
@@ -45,15 +57,15 @@ impl Walk<'_> {
                 let leaves = tree.leaves();
                 let (walked, others): (Vec<Cursor>, Vec<Cursor>) =
                     cursors.into_iter().partition(|cursor| leaves.contains(&cursor.id));
-                let followers: Vec<Follower> =
-                    others.into_iter().map(|cursor| self.follower(cursor, end)).collect();
+                let followers = others.into_iter().map(|cursor| self.follower(cursor, end)).collect();
+                let merge = Merge { index, tree, walked, followers, end };
                 let outside = self.readers.clone();
-                let stops_at_once = walked.iter().all(|cursor| is_needed(tree, cursor.id));
+                let stops_at_once = merge.walked.iter().all(|cursor| is_needed(tree, cursor.id));
                 if !stops_at_once && self.is_innermost(index) {
-                    self.rounds(index, tree, &walked, &followers, Ends::None, end, body);
+                    self.rounds(&merge, Ends::None, body);
                     self.readers = outside;
                 }
-                self.rounds(index, tree, &walked, &followers, Ends::Some, end, body);
+                self.rounds(&merge, Ends::Some, body);
             }
         }
         let then = self.ctx.b.close_block();
@@ -120,17 +132,8 @@ impl Walk<'_> {
     }
 
     /// Rounds until a list that is needed has ended, or any list.
-    #[expect(clippy::too_many_arguments, reason = "they are what a loop is made of")]
-    fn rounds(
-        &mut self,
-        index: u32,
-        tree: &Tree,
-        walked: &[Cursor],
-        followers: &[Follower],
-        ends: Ends,
-        end: Value,
-        body: &mut dyn FnMut(&mut Self),
-    ) {
+    fn rounds(&mut self, merge: &Merge<'_>, ends: Ends, body: &mut dyn FnMut(&mut Self)) {
+        let &Merge { index, tree, ref walked, ref followers, end } = merge;
         self.ctx.b.open_condition();
         let mut alive = Vec::new();
         for cursor in walked {
@@ -323,7 +326,8 @@ impl Walk<'_> {
     }
 }
 
-/// Whether a loop ends as soon as this leaf does.
+/// Whether a loop ends as soon as this leaf does, as its condition says. More than [`Tree::implies`] it asks that no "or" stands
+/// between, of which the verifier could not tell.
 fn is_needed(tree: &Tree, leaf: ExprId) -> bool {
     match tree {
         Tree::All | Tree::Or(_) => false,

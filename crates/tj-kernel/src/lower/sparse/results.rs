@@ -44,8 +44,13 @@ impl Walk<'_> {
         let value = self.ctx.b.constant(value);
         let out = self.output(0);
         let (lo, hi) = self.ctx.b.task();
+        self.set_all(out, value, lo, hi);
+    }
+
+    /// Sets the elements of a buffer from `lo` to `hi`.
+    pub fn set_all(&mut self, buffer: Buf, value: Value, lo: Value, hi: Value) {
         let var = self.ctx.b.open_loop();
-        self.ctx.b.store(out, var, value);
+        self.ctx.b.store(buffer, var, value);
         self.ctx.b.close_loop(LoopKind::Lanes(LANES), var, lo, hi);
     }
 

@@ -31,13 +31,11 @@ impl Walk<'_> {
             chain(&self.nest.plan.arena, id).expect("a reduction is a chain of at least itself");
         let dtype = self.nest.plan.arena.dtype(id);
         let extent = self.nest.extents[index as usize].clone();
-        let row = self.ctx.scratch("row".to_string(), dtype, extent.clone());
+        let row = self.ctx.scratch("sums".to_string(), dtype, extent.clone());
         let start = self.neutral(op, dtype);
         let start = self.ctx.b.constant(start);
         let (zero, end) = (self.ctx.b.int(0), self.ctx.size(&extent));
-        let var = self.ctx.b.open_loop();
-        self.ctx.b.store(row, var, start);
-        self.ctx.b.close_loop(LoopKind::Lanes(LANES), var, zero, end);
+        self.set_all(row, start, zero, end);
         let tree = self.tree(body);
         let outside = self.readers.clone();
         self.loops(&indices, Range::Whole, &tree, &mut |walk| {

@@ -5,14 +5,13 @@
 //! `j`, before the loop over `k`, and taken away after it: then only the lists of `b` are gone along, and what `a` has there is
 //! looked up. Places that `a` does not have are visited with its fill, which changes nothing.
 
-use tj_ir::{Expr, ExprId};
+use tj_ir::{Dim, Expr, ExprId};
 use tj_plan::sparse::space::Tree;
 use tj_plan::sparse::{Argument, followed};
 
 use super::Walk;
 use super::readers::Reader;
-use super::results::LANES;
-use crate::ir::{Buf, LoopKind};
+use crate::ir::{Buf, LoopKind, Value};
 
 impl Walk<'_> {
     /// Memory for every reader that may be spread before some loop, filled with fills. It is emptied after each use.
@@ -36,9 +35,7 @@ impl Walk<'_> {
             let cells = self.ctx.scratch("spread".to_string(), fill.dtype(), extent.clone());
             let (zero, end) = (self.ctx.b.int(0), self.ctx.size(&extent));
             let value = self.ctx.b.constant(fill);
-            let var = self.ctx.b.open_loop();
-            self.ctx.b.store(cells, var, value);
-            self.ctx.b.close_loop(LoopKind::Lanes(LANES), var, zero, end);
+            self.set_all(cells, value, zero, end);
             self.cells.insert(own, cells);
         }
     }
@@ -71,7 +68,7 @@ impl Walk<'_> {
         let (index, offset) = followed(&reader.at[level.dim])?;
         let extent = &self.nest.extents[index as usize];
         let is_whole =
-            offset == tj_ir::Dim::ZERO && &self.nest.plan.inputs[reader.argument].shape[level.dim] == extent;
+            offset == Dim::ZERO && &self.nest.plan.inputs[reader.argument].shape[level.dim] == extent;
         // An index that is read twice is looked up.
         let is_once =
             reader.at.iter().filter(|dim| dim.symbols().any(|s| s.as_index() == Some(index))).count() == 1;
@@ -127,7 +124,7 @@ impl Walk<'_> {
         self.each_entry(at, &mut |walk, _, coordinate| walk.ctx.b.store(cells, coordinate, fill));
     }
 
-    fn each_entry(&mut self, at: usize, body: &mut dyn FnMut(&mut Self, crate::ir::Value, crate::ir::Value)) {
+    fn each_entry(&mut self, at: usize, body: &mut dyn FnMut(&mut Self, Value, Value)) {
         let (lo, hi) = self.walked(at);
         let entry = self.ctx.b.open_loop();
         let coordinate = self.coordinate(at, entry);
