@@ -472,3 +472,15 @@ fn what_decides_nothing_is_not_computed() {
         check(&near.logical_or(x.greater(2.0)).all(1), &[false, true, true]);
     }
 }
+
+#[test]
+fn truths_are_looked_for_until_one_is_found() {
+    // A diagonal is visited densely; a loop over rows that ends early is proved as one that does not.
+    for last in [true, false] {
+        let a = stored(&[3, 3], &[false, true, true, false, false, true, true, false, last], false, "csr");
+        let trace = einsum("aa->", &[&defer(&a)]);
+        assert_eq!(everywhere(&trace).to_vec::<bool>().unwrap(), [last]);
+        let all = everywhere(&einsum("aa,bc->cb", &[&defer(&a), &defer(&a)]));
+        assert_eq!(all.to_dense().unwrap().to_vec::<bool>().unwrap()[3], last);
+    }
+}

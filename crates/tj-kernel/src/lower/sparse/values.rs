@@ -419,6 +419,13 @@ fn last_word(op: ReduceOp, dtype: DType) -> Option<bool> {
     match op {
         ReduceOp::Or | ReduceOp::Sum if dtype.is_bool() => Some(true),
         ReduceOp::And if dtype.is_bool() => Some(false),
-        _ => None,
+        ReduceOp::Sum
+        | ReduceOp::Prod
+        | ReduceOp::Max
+        | ReduceOp::Min
+        | ReduceOp::And
+        | ReduceOp::Or
+        | ReduceOp::Xor
+        | ReduceOp::By(_) => None,
     }
 }
