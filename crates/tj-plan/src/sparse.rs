@@ -32,7 +32,7 @@ use crate::plan::Plan;
 /// One query over tensors that are stored by levels, and how it is walked.
 #[derive(Clone, Debug)]
 pub struct Nest {
-    /// Arguments, and one query whose body may hold reductions anywhere. Every reduction has an index of its own.
+    /// Arguments, and one query whose body may hold reductions anywhere. Reductions in each other have different indices.
     pub plan: Plan,
     /// What each argument of the plan is.
     pub arguments: Vec<Argument>,

@@ -344,6 +344,9 @@ impl Cutter<'_> {
             return with.order.cost
                 <= without.order.cost + alone.order.cost + elements.min(alone.order.visited);
         }
+        if self.is_read_in_place(reader, without, candidate) {
+            return true;
+        }
         // What walks nothing is evaluated where it is read: not more often than it has elements.
         let cost = f64::from(
             plan.arena
@@ -357,6 +360,38 @@ impl Cutter<'_> {
                 .sum::<u32>(),
         );
         cost == 0.0 || with.order.cost <= 2.0 * elements
+    }
+
+    /// Whether a query is read by another one only at the element that is computed, outside of its reductions.
+    fn is_read_in_place(&self, reader: QueryId, found: &Found, candidate: QueryId) -> bool {
+        let rank = self.plan.query(reader).shape.len();
+        let is_read = |node: ExprId| match found.arena.node(node) {
+            Expr::Read { source, at } => (*source == Source::Def(candidate.0)).then_some(at),
+            _ => None,
+        };
+        let (mut open, mut seen) = (vec![found.body], Vec::new());
+        while let Some(node) = open.pop() {
+            if seen.contains(&node) {
+                continue;
+            }
+            seen.push(node);
+            if let Expr::Reduce { body, .. } = found.arena.node(node) {
+                if found.arena.reachable(&[*body]).into_iter().any(|inside| is_read(inside).is_some()) {
+                    return false;
+                }
+                continue;
+            }
+            let is_elsewhere = |at: &tj_ir::expr::Indices| {
+                let mut own: Vec<u32> = at.iter().filter_map(plain).collect();
+                own.sort_unstable();
+                at.len() != rank || !own.into_iter().eq(0..rank as u32)
+            };
+            if is_read(node).is_some_and(is_elsewhere) {
+                return false;
+            }
+            open.extend_from_slice(found.arena.node(node).children());
+        }
+        true
     }
 
     /// Steps in order. Queries that walk nothing and do not wait for a nest share one.

@@ -1,4 +1,7 @@
-//! Writes queries into each other, reductions included: each gets an index of its own.
+//! Writes queries into each other, reductions included.
+//!
+//! Reductions beside each other that run as far share an index, so that what both read is one read, and one loop may compute
+//! both. A reduction that is nested in another one has an index of its own.
 
 use rustc_hash::FxHashMap;
 use tj_ir::dim::Ranges;
@@ -20,7 +23,18 @@ pub(super) struct Writer<'p> {
     /// Of every index so far.
     pub ranges: Ranges,
     pub extents: Vec<Dim>,
-    done: FxHashMap<(QueryId, Indices), ExprId>,
+    done: FxHashMap<(QueryId, Indices), Written>,
+    /// The indices of the reductions around what is written.
+    open: Vec<u32>,
+    /// Indices of reductions, by what is around them and how far they run.
+    beside: FxHashMap<(Vec<u32>, Dim), u32>,
+}
+
+/// A query that is written down, and the indices of reductions in it.
+#[derive(Clone)]
+struct Written {
+    node: ExprId,
+    indices: Vec<u32>,
 }
 
 impl<'p> Writer<'p> {
@@ -31,23 +45,42 @@ impl<'p> Writer<'p> {
             ranges: Ranges::new(),
             extents: Vec::new(),
             done: FxHashMap::default(),
+            open: Vec::new(),
+            beside: FxHashMap::default(),
         }
     }
 
     /// A new index that runs to `extent`.
-    fn index(&mut self, extent: &Dim) -> Dim {
+    fn index(&mut self, extent: &Dim) -> u32 {
         let number = self.extents.len() as u32;
         self.ranges.set_extent(number, extent);
         self.extents.push(extent.clone());
-        Dim::index(number)
+        number
     }
 
     /// The body of a query at indices of its own, with the queries that `inline` names written in. `None` if it grows too
     /// large.
     pub fn query(&mut self, id: QueryId, inline: &dyn Fn(QueryId) -> bool) -> Option<ExprId> {
         let shape = self.plan.query(id).shape.clone();
-        let at: Indices = shape.iter().map(|extent| self.index(extent)).collect();
-        self.body(id, &at, inline, 0)
+        let at: Indices = shape
+            .iter()
+            .map(|extent| {
+                let number = self.index(extent);
+                Dim::index(number)
+            })
+            .collect();
+        Some(self.body(id, &at, inline, 0)?.node)
+    }
+
+    /// The index of a reduction over `extent` at the current place.
+    fn reduced(&mut self, extent: &Dim) -> u32 {
+        let place = (self.open.clone(), extent.clone());
+        if let Some(&known) = self.beside.get(&place) {
+            return known;
+        }
+        let number = self.index(extent);
+        self.beside.insert(place, number);
+        number
     }
 
     fn body(
@@ -56,9 +89,12 @@ impl<'p> Writer<'p> {
         at: &Indices,
         inline: &dyn Fn(QueryId) -> bool,
         depth: usize,
-    ) -> Option<ExprId> {
-        if let Some(&known) = self.done.get(&(id, at.clone())) {
-            return Some(known);
+    ) -> Option<Written> {
+        // What a reduction around uses as its index is another one inside of it.
+        if let Some(known) = self.done.get(&(id, at.clone()))
+            && !known.indices.iter().any(|index| self.open.contains(index))
+        {
+            return Some(known.clone());
         }
         if depth > MAX_DEPTH || self.arena.len() > MAX_NODES {
             return None;
@@ -66,10 +102,14 @@ impl<'p> Writer<'p> {
         let mut at = at.clone();
         let plan = self.plan;
         let key = (id, at.clone());
+        let mut indices = Vec::new();
+        let around = self.open.len();
         if let Some(root) = plan.root_reduce(id) {
             let extent = self.composed(&root.extent, &at);
-            let index = self.index(&extent);
-            at.push(index);
+            let index = self.reduced(&extent);
+            at.push(Dim::index(index));
+            indices.push(index);
+            self.open.push(index);
         }
         let mut new: FxHashMap<ExprId, ExprId> = FxHashMap::default();
         for node_id in plan.arena.reachable(&[plan.query(id).body]) {
@@ -83,7 +123,8 @@ impl<'p> Writer<'p> {
                     match *source {
                         Source::Def(q) if inline(QueryId(q)) => {
                             let written = self.body(QueryId(q), &inner, inline, depth + 1)?;
-                            new.insert(node_id, written);
+                            indices.extend(written.indices);
+                            new.insert(node_id, written.node);
                             continue;
                         }
                         source @ (Source::Input(_) | Source::Def(_)) => Expr::Read { source, at: inner },
@@ -101,8 +142,9 @@ impl<'p> Writer<'p> {
             let written = self.arena.intern(node, dtype);
             new.insert(node_id, written);
         }
-        let written = new[&plan.query(id).body];
-        self.done.insert(key, written);
+        self.open.truncate(around);
+        let written = Written { node: new[&plan.query(id).body], indices };
+        self.done.insert(key, written.clone());
         Some(written)
     }
 

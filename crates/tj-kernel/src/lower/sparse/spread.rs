@@ -95,16 +95,20 @@ impl Walk<'_> {
             let own = self.readers.iter().find(|own| own.id == id);
             id != reader && own.is_some_and(|own| own.levels.iter().any(|level| own.lists(level, index)))
         };
-        let nested = self.nest.plan.arena.reachable(&[self.nest.inner]).into_iter().find_map(|node| {
-            if let Expr::Reduce { index: own, body, .. } = self.node(node)
-                && own.as_index() == Some(index)
-            {
-                return Some(*body);
-            }
-            None
+        let arena = &self.nest.plan.arena;
+        let nested = arena.reachable(&[self.nest.inner]).into_iter().filter_map(|node| {
+            let Expr::Reduce { index: own, body, .. } = self.node(node) else { return None };
+            let reads = || arena.reachable(&[*body]).contains(&reader);
+            (own.as_index() == Some(index) && reads()).then_some(*body)
         });
-        let tree = &self.spaces[&nested.unwrap_or(self.nest.inner)].tree;
-        tree.implies(reader) && tree.at(&lists) != Tree::All
+        let mut loops: Vec<ExprId> = nested.collect();
+        if loops.is_empty() {
+            loops.push(self.nest.inner);
+        }
+        loops.into_iter().all(|body| {
+            let tree = &self.spaces[&body].tree;
+            tree.implies(reader) && tree.at(&lists) != Tree::All
+        })
     }
 
     /// Writes the values of a reader's list to their cells.

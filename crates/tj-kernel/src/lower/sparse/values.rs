@@ -14,6 +14,19 @@ use super::walk::Range;
 use crate::build::Builder;
 use crate::ir::{BinOp, CmpOp, LoopKind, UnOp, Value, Var};
 
+/// A chain of reductions by one operator.
+struct Reduction {
+    op: ReduceOp,
+    dtype: DType,
+    indices: Vec<u32>,
+    /// What it combines.
+    inner: ExprId,
+    /// Where that is visited.
+    tree: Tree,
+    /// What it is elsewhere, if that counts.
+    left_out: Option<Scalar>,
+}
+
 /// A reduction while its loops run.
 struct Sum {
     op: ReduceOp,
@@ -46,7 +59,12 @@ impl Walk<'_> {
             open.extend(arena.node(node).children().iter().filter(|child| Some(**child) != late));
         }
         order.sort_unstable();
-        for node in order {
+        for at in 0..order.len() {
+            let node = order[at];
+            if self.known.contains_key(&node) {
+                continue;
+            }
+            self.together(node, &order[at + 1..]);
             let value = match self.late(node) {
                 Some(late) => self.computed_late(&late),
                 None => {
@@ -178,31 +196,81 @@ impl Walk<'_> {
 
     /// A chain of reductions by one operator.
     fn reduced(&mut self, id: ExprId) -> Value {
-        let (op, indices, inner) =
-            chain(&self.nest.plan.arena, id).expect("a reduction is a chain of at least itself");
+        let own = self.reduction(id);
         let outside = self.readers.clone();
-        let dtype = self.nest.plan.arena.dtype(id);
-        let fill = self.spaces[&inner].fill;
-        let counted = match (op, fill) {
+        let value = match self.in_lanes(&own) {
+            Some(value) => value,
+            None => {
+                let sum = self.start(own.op, own.dtype, own.left_out.is_some());
+                let last = last_word(own.op, own.dtype).filter(|_| own.indices.len() == 1);
+                self.stop = last.map(|word| (sum.total, word));
+                self.loops(&own.indices, Range::Whole, &own.tree, &mut |walk| {
+                    let value = walk.value(own.inner);
+                    walk.add(&sum, value);
+                });
+                self.finish(&sum, own.left_out, &own.indices)
+            }
+        };
+        self.readers = outside;
+        value
+    }
+
+    fn reduction(&self, id: ExprId) -> Reduction {
+        let arena = &self.nest.plan.arena;
+        let (op, indices, inner) = chain(arena, id).expect("a reduction is a chain of at least itself");
+        let left_out = match (op, self.spaces[&inner].fill) {
             (ReduceOp::By(_), _) | (_, None) => None,
             (_, Some(fill)) => (!is_neutral(op, fill)).then_some(fill),
         };
         // Without a law for what is left out, nothing is.
         let tree = if let ReduceOp::By(_) = op { Tree::All } else { self.tree(inner) };
-        let value = match self.in_lanes(op, dtype, &indices, &tree, inner) {
-            Some(value) => value,
-            None => {
-                let sum = self.start(op, dtype, counted.is_some());
-                self.stop = last_word(op, dtype).filter(|_| indices.len() == 1).map(|word| (sum.total, word));
-                self.loops(&indices, Range::Whole, &tree, &mut |walk| {
-                    let value = walk.value(inner);
-                    walk.add(&sum, value);
-                });
-                self.finish(&sum, counted, &indices)
+        Reduction { op, dtype: arena.dtype(id), indices, inner, tree, left_out }
+    }
+
+    /// Computes a reduction and those of `others` that go along the same lists by the same indices in one loop, if there are
+    /// any. Then all of them are known.
+    fn together(&mut self, id: ExprId, others: &[ExprId]) {
+        if !self.is_open_reduction(id) {
+            return;
+        }
+        let own = self.reduction(id);
+        if own.tree == Tree::All {
+            return;
+        }
+        let mut all = vec![(id, own)];
+        for &other in others {
+            if self.is_open_reduction(other) {
+                let more = self.reduction(other);
+                if (&more.indices, &more.tree) == (&all[0].1.indices, &all[0].1.tree) {
+                    all.push((other, more));
+                }
             }
-        };
+        }
+        if all.len() == 1 {
+            return;
+        }
+        let outside = self.readers.clone();
+        let start = |r: &Reduction, walk: &mut Self| walk.start(r.op, r.dtype, r.left_out.is_some());
+        let sums: Vec<Sum> = all.iter().map(|(_, own)| start(own, self)).collect();
+        let (indices, tree) = (all[0].1.indices.clone(), all[0].1.tree.clone());
+        self.loops(&indices, Range::Whole, &tree, &mut |walk| {
+            for ((_, own), sum) in all.iter().zip(&sums) {
+                let value = walk.value(own.inner);
+                walk.add(sum, value);
+            }
+        });
+        for ((id, own), sum) in all.iter().zip(&sums) {
+            let value = self.finish(sum, own.left_out, &own.indices);
+            self.known.insert(*id, value);
+        }
         self.readers = outside;
-        value
+    }
+
+    /// Whether a node is a reduction that has not been computed for a row.
+    fn is_open_reduction(&self, id: ExprId) -> bool {
+        matches!(self.node(id), Expr::Reduce { .. })
+            && !self.known.contains_key(&id)
+            && !self.rows.contains_key(&id)
     }
 
     /// Nested loops over some indices, of which the first runs over `range`.
@@ -216,15 +284,9 @@ impl Walk<'_> {
     }
 
     /// A sum over everything along one index, in lanes.
-    fn in_lanes(
-        &mut self,
-        op: ReduceOp,
-        dtype: DType,
-        indices: &[u32],
-        tree: &Tree,
-        inner: ExprId,
-    ) -> Option<Value> {
-        let &[index] = indices else { return None };
+    fn in_lanes(&mut self, own: &Reduction) -> Option<Value> {
+        let &Reduction { op, dtype, inner, .. } = own;
+        let (tree, &[index]) = (&own.tree, own.indices.as_slice()) else { return None };
         let primitive = combiner(op, dtype)?;
         if !self.is_plain(index, tree) || !self.is_flat(inner) || !self.is_adjacent(inner, index) {
             return None;
