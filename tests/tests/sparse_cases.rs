@@ -484,3 +484,66 @@ fn truths_are_looked_for_until_one_is_found() {
         assert_eq!(all.to_dense().unwrap().to_vec::<bool>().unwrap()[3], last);
     }
 }
+
+#[test]
+fn reductions_beside_each_other_end_where_they_end() {
+    // A search that ends early, over what is looked at everywhere, before sums and extremes of the same lists.
+    let a = stored(&[3, 4], &[0.0, 2.0, -1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 3.0, -4.0, 0.5, 1.0], 0.0, "csr");
+    let x = defer(&a);
+    let small = maximum(&x, -16).minimum(16);
+    let all = [
+        small.not_equal(0).reduce(ReduceOp::Or, 1).cast(DType::F64),
+        x.max(1),
+        x.min(1),
+        x.sum(1),
+        (&x * &x).sum(1),
+        x.mean(1) - x.var(1, 0.0),
+    ];
+    let run = || compute(all.to_vec()).unwrap();
+    let right = with_scheduler(InterpretPlan, run);
+    for results in [run(), with_scheduler(Unfused, run), with_scheduler(InterpretKernel, run)] {
+        for (at, (got, right)) in results.iter().zip(&right).enumerate() {
+            assert_eq!(elements(got), elements(right), "{at}");
+        }
+    }
+    assert_eq!(right[0].to_vec::<f64>().unwrap(), [1.0, 0.0, 1.0]);
+    assert_eq!(right[1].to_vec::<f64>().unwrap(), [2.0, 0.0, 3.0]);
+    assert_eq!(right[2].to_vec::<f64>().unwrap(), [-1.0, 0.0, -4.0]);
+}
+
+#[test]
+fn what_is_not_stored_is_combined_as_often_as_it_is_there() {
+    // Every cell of a fiber, none, and some are stored; fills that are 0 and not; empty fibers; shifts by numbers and by rows.
+    let shift = defer(&dense(&[3, 1], &[1.0, -2.0, 0.5]));
+    for fill in [0.0, 2.0] {
+        let values = [1.0, 2.0, 3.0, 4.0, fill, fill, fill, fill, -1.0, fill, 0.0, fill];
+        for format in ["csr", "csc", "coo"] {
+            let x = defer(&stored(&[3, 4], &values, fill, format));
+            for of in [
+                (&x - &shift),
+                (&x + 3.0),
+                (&x * &shift).exp(),
+                maximum(&x, 0.5),
+                where_(&x.less(&shift), &shift, &x),
+            ] {
+                for op in [ReduceOp::Sum, ReduceOp::Prod, ReduceOp::Max, ReduceOp::Min] {
+                    let plain = compute(&of).unwrap().to_dense().unwrap();
+                    let want = compute(defer(&plain).reduce(op, 1)).unwrap();
+                    let got = everywhere(&of.reduce(op, 1)).to_vec::<f64>().unwrap();
+                    for (got, want) in got.into_iter().zip(want.to_vec::<f64>().unwrap()) {
+                        assert!(
+                            (got - want).abs() <= 1e-12 * want.abs(),
+                            "{op:?} {format} {fill}: {got}, not {want}"
+                        );
+                    }
+                }
+                everywhere(&of.less(1.0).reduce(ReduceOp::Xor, 1));
+                everywhere(&of.less(1.0).reduce(ReduceOp::And, ()));
+            }
+        }
+    }
+    let x = stored(&[2, 3], &[1.0, 0.0, 0.0, 0.0, 0.0, 0.0], 0.0, "csr");
+    let deviations = (defer(&x) - defer(&x).mean(tensorjit::axis(1).keepdims())).abs().max(1);
+    check(&deviations, &[1.0 - 1.0 / 3.0, 0.0]);
+    check(&defer(&stored::<f64>(&[2, 0], &[], 0.0, "csr")).reduce(ReduceOp::Sum, 1), &[0.0, 0.0]);
+}

@@ -200,6 +200,30 @@ const CASES: &[Case] = &[
         copies: 0,
     },
     Case { name: "sums of rows", program: |d| d.a().sum(1), work: |d| d.all_rows() + d.nnz, copies: 0 },
+    // One walk for both.
+    Case {
+        name: "sums of rows of squares less squares of sums",
+        program: |d| {
+            let a = d.a();
+            (&a * &a).sum(1) - a.sum(1) * a.sum(1)
+        },
+        // Lists of rows give two results, of which the difference is dense.
+        work: |d| d.all_rows() + d.nnz + if d.is_csr() { 0 } else { 2 * d.rows },
+        copies: 0,
+    },
+    // What is not stored is computed once a row, and counted.
+    Case {
+        name: "variances of rows",
+        program: |d| d.a().var(1, 0.0),
+        work: |d| 2 * (d.all_rows() + d.nnz),
+        copies: 0,
+    },
+    Case {
+        name: "sums of rows of |A - x|",
+        program: |d| (d.a() - dense(&[d.rows, 1])).abs().sum(1),
+        work: |d| d.all_rows() + d.nnz,
+        copies: 0,
+    },
     Case { name: "2 A", program: |d| d.a() * 2.0, work: |d| d.outer(1) + d.nnz, copies: 0 },
     Case {
         name: "A * (X Y)",

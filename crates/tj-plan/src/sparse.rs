@@ -5,7 +5,7 @@
 //!
 //! **Idea.** What an expression is where nothing is stored follows from the expression ([`space`]): so does an and/or tree of
 //! the reads that must have an entry where it is anything else. A [`Nest`] is one query with others written into it, nested
-//! reductions included, and the order of its loops ([`order`]); lowering walks what the tree says and nothing else.
+//! reductions included, or several dense ones beside each other, and the order of its loops ([`order`]); lowering walks what the tree says and nothing else.
 //! Elementwise queries over tensors that keep runs walk nothing: they are dense programs on [`stretches`] where no argument
 //! changes. [`steps`] cuts a plan into nests, stretches and ordinary plans, each a program of its own: a sparse result has a size that only its
 //! computation finds, and later steps take it as they take an argument.
@@ -16,6 +16,8 @@
 //!
 //! **Cost.** Orders are tried one by one for up to five indices; else the order of the indices is taken.
 
+mod beside;
+mod lay_out;
 pub mod order;
 pub mod rows;
 pub mod space;
@@ -29,10 +31,10 @@ use tj_tensor::{Coordinate, DType, Format, LeafKind, LevelFormat, LevelKind, Sca
 
 use crate::plan::Plan;
 
-/// One query over tensors that are stored by levels, and how it is walked.
+/// A query over tensors that are stored by levels, and how it is walked; or several with dense results of one shape.
 #[derive(Clone, Debug)]
 pub struct Nest {
-    /// Arguments, and one query whose body may hold reductions anywhere. Reductions in each other have different indices.
+    /// Arguments, and queries whose bodies may hold reductions anywhere. Reductions in each other have different indices.
     pub plan: Plan,
     /// What each argument of the plan is.
     pub arguments: Vec<Argument>,
@@ -43,13 +45,14 @@ pub struct Nest {
     /// The loops outside of everything: the axes of the result, and the indices of the reduction at the root if it runs
     /// among them.
     pub loops: Vec<u32>,
-    /// What the loops hold: the body, or what the reduction at the root combines if its indices are among the loops.
+    /// What the loops hold: the body of the first query, or what the reduction at the root combines if its indices are among the
+    /// loops; then there is one query.
     pub inner: ExprId,
     /// The reduction at the root, if its indices are among the loops.
     pub combined: Option<ReduceOp>,
     /// How the result is stored.
     pub result: ResultKind,
-    /// The fill of the result, if it has one.
+    /// The fill of the first result, if it has one.
     pub fill: Option<Scalar>,
     /// The work of all loops, for a guess of every size.
     pub cost: f64,

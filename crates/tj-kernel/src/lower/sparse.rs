@@ -7,7 +7,8 @@
 //! everywhere is a loop over all coordinates. A list that is not walked is followed. Then the body is evaluated as it stands,
 //! with the fill for a reader that has no entry: so a tree decides what is visited, and never what is computed.
 //!
-//! **Results.** A dense result is stored where it is computed; what a tree leaves out is filled before. A result that is
+//! **Results.** A dense result is stored where it is computed, several beside each other if they go along the same lists; what
+//! a tree leaves out is filled before. A result that is
 //! stored by levels is written into room for all entries that there may be, of which the caller says where each task's begins:
 //! by the lengths of lists where a tree of reads bounds what it visits ([`room`]), else by a program with the same loops that
 //! counts. A block of tasks writes its entries one after the other, without those that turn out to be the fill, and says how
@@ -118,7 +119,7 @@ pub fn tasks(nest: &Nest) -> Tasks {
     let readers = readers::readers(nest);
     let walks = |id: ExprId| readers.iter().any(|reader| reader.id == id && reader.walks(first));
     let walkers: Vec<&Reader> = readers.iter().filter(|reader| reader.walks(first)).collect();
-    match (spaces[&nest.inner].tree.at(&walks), walkers.as_slice()) {
+    match (whole_tree(nest, &spaces).at(&walks), walkers.as_slice()) {
         (Tree::All, []) if first == 0 => Tasks::Rows,
         // A slice is not all of a list.
         (Tree::Leaf(_), [reader]) if reader.part(nest).is_none() => Tasks::Entries,
@@ -142,7 +143,21 @@ fn nest_spaces(nest: &Nest) -> FxHashMap<ExprId, Space> {
         },
         Source::Def(_) => None,
     };
-    spaces(&nest.plan.arena, nest.plan.queries[0].body, &fill_of)
+    let of = |query: &Query| spaces(&nest.plan.arena, query.body, &fill_of);
+    nest.plan.queries.iter().flat_map(of).collect()
+}
+
+/// What each result is computed from inside of all loops.
+fn inners(nest: &Nest) -> Vec<ExprId> {
+    match nest.plan.queries.as_slice() {
+        [_] => vec![nest.inner],
+        queries => queries.iter().map(|query| query.body).collect(),
+    }
+}
+
+/// Where some result is visited.
+fn whole_tree(nest: &Nest, spaces: &FxHashMap<ExprId, Space>) -> Tree {
+    Tree::or(inners(nest).into_iter().map(|inner| spaces[&inner].tree.clone()))
 }
 
 /// The type of coordinates.
@@ -261,7 +276,9 @@ fn layout(nest: &Nest, phase: Phase) -> Layout {
     let mut outputs: Vec<(DType, Shape)> = Vec::new();
     let list = |dim: Dim| -> Shape { SmallVec::from_iter([dim]) };
     match phase {
-        Phase::Dense => outputs.push((own.dtype, own.shape.clone())),
+        Phase::Dense => {
+            outputs.extend(nest.plan.queries.iter().map(|query| (query.dtype, query.shape.clone())));
+        }
         Phase::Count => outputs.push((DType::I64, list(tasks.clone()))),
         Phase::Fill => {
             let symbol = count(&mut symbols);

@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use tj_ir::expr::Source;
 use tj_ir::{Dim, Expr, ExprArena, ExprId, ReduceOp};
 
-use super::space::{Space, Tree, is_neutral};
+use super::space::{Space, Tree, is_neutral, visited};
 use super::{Access, StoredInput, followed, plain};
 
 /// Elements of an axis, for guesses.
@@ -77,6 +77,13 @@ impl Order {
     /// Whether the result has so few entries that it is stored by levels.
     pub fn is_sparse(&self) -> bool {
         self.visited < DENSE * self.elements
+    }
+
+    /// This and another result in the same loops, each computed at its place; `None` if the loops differ.
+    pub fn beside(self, other: &Order) -> Option<Order> {
+        let fits = self.loops == other.loops && self.combined.is_none() && other.combined.is_none();
+        let (cost, visited) = (self.cost + other.cost, self.visited.max(other.visited));
+        fits.then_some(Order { cost, visited, ..self })
     }
 }
 
@@ -329,13 +336,15 @@ impl Question<'_> {
                 continue;
             }
             seen.push(id);
-            let Some((_, indices, inner)) = chain(self.arena, id) else {
+            let Some((op, indices, inner)) = chain(self.arena, id) else {
                 open.extend_from_slice(self.arena.node(id).children());
                 continue;
             };
             let mut inside = State { cost: 0.0, ..state.clone() };
+            let is_stored = |source| (self.stored)(source).is_some();
+            let tree = visited(self.arena, self.spaces, (op, &indices, inner), &is_stored);
             for &index in &indices {
-                self.run(guesses, &mut inside, index, &self.spaces[&inner].tree);
+                self.run(guesses, &mut inside, index, &tree);
             }
             if let Some(&last) = indices.last() {
                 inside.cost += inside.visits * self.strides(inner, last);

@@ -3,7 +3,8 @@
 //! For each node: its value where no read has an entry, and an and/or tree over reads. At a position outside of the tree the
 //! node has that value. An operator that one argument decides needs an entry of that argument; any other needs an entry of
 //! some argument. A selection by what is stored (`where(x == 0, 0, x * y)`, by which annihilation is spelled out) is an "and"
-//! of the condition and what it lets through. Reads without a fill are everywhere.
+//! of the condition and what it lets through. Reads without a fill are everywhere; but where a reduction runs over entries alone,
+//! such as `sum(i: (x[i, j] - mean[j])^2)`, what is combined elsewhere is one value, which is computed once and counted.
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -225,6 +226,46 @@ pub fn is_neutral(op: ReduceOp, fill: Scalar) -> bool {
         ReduceOp::Or => fill == Scalar::zero(dtype),
         ReduceOp::Prod | ReduceOp::Max | ReduceOp::Min | ReduceOp::And => op.start(dtype) == Some(fill),
         ReduceOp::By(_) => false,
+    }
+}
+
+/// Where a reduction combines anything but one value that is the same at all other places, although the program alone does not
+/// say which: where some read has an entry, if nothing but entries depends on the indices of the reduction.
+pub fn varying(
+    arena: &ExprArena,
+    inner: ExprId,
+    indices: &[u32],
+    is_stored: &dyn Fn(Source) -> bool,
+) -> Option<Tree> {
+    let uses =
+        |dim: &Dim| dim.symbols().any(|symbol| symbol.as_index().is_some_and(|i| indices.contains(&i)));
+    let mut leaves = Vec::new();
+    for id in arena.reachable(&[inner]) {
+        match arena.node(id) {
+            Expr::Read { source, at } if at.iter().any(uses) => {
+                leaves.push(is_stored(*source).then_some(Tree::Leaf(id))?);
+            }
+            Expr::Size(dim) if uses(dim) => return None,
+            Expr::Reduce { .. } | Expr::Call { .. } => return None,
+            Expr::Read { .. } | Expr::Size(_) | Expr::Const(_) | Expr::Number(_) | Expr::Map { .. } => {}
+        }
+    }
+    (!leaves.is_empty()).then(|| Tree::or(leaves))
+}
+
+/// Where a chain of reductions goes: where what it combines differs from its fill, or varies.
+pub fn visited(
+    arena: &ExprArena,
+    spaces: &FxHashMap<ExprId, Space>,
+    (op, indices, inner): (ReduceOp, &[u32], ExprId),
+    is_stored: &dyn Fn(Source) -> bool,
+) -> Tree {
+    let space = &spaces[&inner];
+    match (op, space.fill) {
+        // Without a law for what is left out, nothing is.
+        (ReduceOp::By(_), _) => Tree::All,
+        (_, Some(_)) => space.tree.clone(),
+        (_, None) => varying(arena, inner, indices, is_stored).unwrap_or(Tree::All),
     }
 }
 

@@ -7,18 +7,16 @@
 //! earlier step.
 
 use rustc_hash::FxHashMap;
-use smallvec::SmallVec;
 use tj_ir::expr::Source;
 use tj_ir::{Dim, Expr, ExprArena, ExprId};
 use tj_tensor::Scalar;
 
 use super::order::{Order, Question, choose};
-use super::rows::rows;
 use super::space::{Space, spaces};
 use super::stretches::{self, Stretched};
 use super::write::Writer;
-use super::{Access, Argument, Nest, Operand, ResultKind, StoredInput, plain};
-use crate::plan::{Plan, Produces, Query, QueryId};
+use super::{Access, Nest, StoredInput, plain};
+use crate::plan::{Plan, QueryId};
 
 /// A program among several.
 #[derive(Clone, Debug)]
@@ -55,40 +53,44 @@ pub fn steps(plan: &Plan, inputs: &[Option<StoredInput>], fills: &[Option<Scalar
     };
     cutter.foresee();
     let nests = cutter.nests();
-    cutter.lay_out(nests)
+    let ways = cutter.beside(nests);
+    cutter.lay_out(ways)
 }
 
 /// A query that is computed by walking, before its arguments are numbered.
-struct Found {
-    arena: ExprArena,
-    body: ExprId,
-    extents: Vec<Dim>,
-    accesses: Vec<Access>,
-    order: Order,
-    spaces: FxHashMap<ExprId, Space>,
+pub(super) struct Found {
+    pub arena: ExprArena,
+    /// One for each result.
+    pub bodies: Vec<ExprId>,
+    pub extents: Vec<Dim>,
+    pub accesses: Vec<Access>,
+    pub order: Order,
+    pub spaces: FxHashMap<ExprId, Space>,
+    /// What is written in.
+    pub inline: Vec<QueryId>,
 }
 
 impl Found {
-    fn sources(&self) -> Vec<Source> {
+    pub fn sources(&self) -> Vec<Source> {
         let of = |node| {
             if let Expr::Read { source, .. } = self.arena.node(node) { Some(*source) } else { None }
         };
-        self.arena.reachable(&[self.body]).into_iter().filter_map(of).collect()
+        self.arena.reachable(&self.bodies).into_iter().filter_map(of).collect()
     }
 
     /// The queries that it reads.
-    fn queries(&self) -> Vec<QueryId> {
+    pub fn queries(&self) -> Vec<QueryId> {
         queries(&self.sources())
     }
 }
 
-fn queries(sources: &[Source]) -> Vec<QueryId> {
+pub(super) fn queries(sources: &[Source]) -> Vec<QueryId> {
     let of = |source: &Source| if let Source::Def(q) = source { Some(QueryId(*q)) } else { None };
     sources.iter().filter_map(of).collect()
 }
 
 /// How a query is computed.
-enum Way {
+pub(super) enum Way {
     /// With others that walk nothing.
     Dense,
     Nest(Box<Found>),
@@ -97,7 +99,7 @@ enum Way {
 
 impl Way {
     /// What it reads, if it has a step of its own.
-    fn sources(&self) -> Option<Vec<Source>> {
+    pub fn sources(&self) -> Option<Vec<Source>> {
         match self {
             Way::Dense => None,
             Way::Nest(found) => Some(found.sources()),
@@ -106,8 +108,8 @@ impl Way {
     }
 }
 
-struct Cutter<'p> {
-    plan: &'p Plan,
+pub(super) struct Cutter<'p> {
+    pub plan: &'p Plan,
     inputs: &'p [Option<StoredInput>],
     fills: &'p [Option<Scalar>],
     /// How the results of queries would be stored, where that is by levels.
@@ -119,7 +121,7 @@ struct Cutter<'p> {
 }
 
 impl Cutter<'_> {
-    fn stored(&self, source: Source) -> Option<&StoredInput> {
+    pub fn stored(&self, source: Source) -> Option<&StoredInput> {
         match source {
             Source::Input(i) => self.inputs.get(i as usize)?.as_ref(),
             Source::Def(q) => self.results.get(&QueryId(q)),
@@ -148,7 +150,7 @@ impl Cutter<'_> {
     }
 
     /// Whether a result may be stored by levels with this fill.
-    fn may_be_stored(&self, id: QueryId, fill: Scalar) -> bool {
+    pub fn may_be_stored(&self, id: QueryId, fill: Scalar) -> bool {
         let asked = self.plan.produces.0.iter().zip(self.fills);
         let mut asked = asked.filter(|(source, _)| **source == Source::Def(id.0));
         asked.all(|(_, wanted)| *wanted == Some(fill))
@@ -187,8 +189,8 @@ impl Cutter<'_> {
                 }
                 continue;
             }
-            let Some(found) = self.find(id, &|_| false) else { continue };
-            let Some(fill) = found.spaces[&found.body].fill else { continue };
+            let Some(found) = self.find(&[id], &[]) else { continue };
+            let Some(fill) = found.spaces[&found.bodies[0]].fill else { continue };
             if found.order.is_sparse() && self.may_be_stored(id, fill) {
                 let rank = self.plan.query(id).shape.len();
                 let width = reads.iter().filter_map(|(_, source)| Some(self.stored(*source)?.width)).max();
@@ -208,32 +210,35 @@ impl Cutter<'_> {
         }
     }
 
-    /// A query with others written in, its spaces and order.
-    fn find(&self, id: QueryId, inline: &dyn Fn(QueryId) -> bool) -> Option<Found> {
+    /// Queries of one shape with others written in, their spaces and order; `None` if they have different ones.
+    pub fn find(&self, ids: &[QueryId], inline: &[QueryId]) -> Option<Found> {
         let mut writer = Writer::new(self.plan);
-        let body = writer.query(id, inline)?;
+        let bodies = writer.queries(ids, &|q| inline.contains(&q))?;
         let (arena, extents) = (writer.arena, writer.extents);
         let fill_of = |source: Source| self.stored(source).map(|stored| stored.fill);
-        let spaces = spaces(&arena, body, &fill_of);
+        let spaces: FxHashMap<ExprId, Space> =
+            bodies.iter().flat_map(|&body| spaces(&arena, body, &fill_of)).collect();
         let mut accesses = Vec::new();
-        for node in arena.reachable(&[body]) {
+        for node in arena.reachable(&bodies) {
             if let Expr::Read { source, at } = arena.node(node)
                 && self.stored(*source).is_some()
             {
                 accesses.push(Access { id: node, source: *source, at: at.clone() });
             }
         }
-        let question = Question {
-            arena: &arena,
-            body,
-            spaces: &spaces,
-            extents: &extents,
-            rank: self.plan.query(id).shape.len(),
-            accesses: &accesses,
-            stored: &|source| self.stored(source),
-        };
-        let order = choose(&question);
-        Some(Found { arena, body, extents, accesses, order, spaces })
+        let orders = bodies.iter().map(|&body| {
+            choose(&Question {
+                arena: &arena,
+                body,
+                spaces: &spaces,
+                extents: &extents,
+                rank: self.plan.query(ids[0]).shape.len(),
+                accesses: &accesses,
+                stored: &|source| self.stored(source),
+            })
+        });
+        let order = orders.map(Some).reduce(|all, next| all?.beside(&next?))??;
+        Some(Found { arena, bodies, extents, accesses, order, spaces, inline: inline.to_vec() })
     }
 
     /// From last to first: what has to be computed, and what of it by walking.
@@ -275,18 +280,17 @@ impl Cutter<'_> {
         nests
     }
 
-    fn read_by(&self, id: QueryId) -> Vec<Source> {
+    pub fn read_by(&self, id: QueryId) -> Vec<Source> {
         self.plan.reads(id).into_iter().map(|(_, source)| source).collect()
     }
 
     /// The query as a nest, with what it pays to write in; `None` if it walks nothing.
     fn grown(&self, id: QueryId, produced: &[bool], readers: &[usize]) -> Option<Found> {
         let plan = self.plan;
-        let mut inline: Vec<QueryId> = Vec::new();
         if plan.root_call(id).is_some() {
             return None;
         }
-        let mut found = self.find(id, &|_| false);
+        let mut found = self.find(&[id], &[]);
         // Each round looks at what is read now; a query that was refused stays so.
         let mut refused: Vec<QueryId> = Vec::new();
         while let Some(current) = &found {
@@ -294,17 +298,16 @@ impl Cutter<'_> {
             next.retain(|q| !refused.contains(q));
             next.sort();
             let Some(&candidate) = next.last() else { break };
-            let wider = |q: QueryId| q == candidate || inline.contains(&q);
+            let mut wider = current.inline.clone();
+            wider.push(candidate);
+            wider.extend(self.handed_on(candidate, produced));
             let is_own = produced[candidate.index()] || self.folded[candidate.index()];
             let longer = (!is_own && plan.root_call(candidate).is_none())
-                .then(|| self.find(id, &wider))
+                .then(|| self.find(&[id], &wider))
                 .flatten()
-                .filter(|longer| self.pays(id, current, longer, candidate, readers[candidate.index()]));
+                .filter(|longer| self.pays(id, current, longer, candidate, (produced, readers)));
             match longer {
-                Some(longer) => {
-                    inline.push(candidate);
-                    found = Some(longer);
-                }
+                Some(longer) => found = Some(longer),
                 None => refused.push(candidate),
             }
         }
@@ -318,21 +321,23 @@ impl Cutter<'_> {
         without: &Found,
         with: &Found,
         candidate: QueryId,
-        readers: usize,
+        (produced, readers): (&[bool], &[usize]),
     ) -> bool {
         let plan = self.plan;
         let is_reduction = plan.root_reduce(candidate).is_some();
         if !is_reduction && self.touched[candidate.index()] {
             return true;
         }
-        if is_reduction && readers > 1 {
+        if is_reduction && readers[candidate.index()] > 1 {
             return false;
         }
         // A result of one element has no tasks; those of its parts run side by side.
         if is_reduction && plan.query(reader).shape.is_empty() && !plan.query(candidate).shape.is_empty() {
             return false;
         }
-        let Some(alone) = self.find(candidate, &|_| false) else { return false };
+        let Some(alone) = self.find(&[candidate], &self.handed_on(candidate, produced)) else {
+            return false;
+        };
         let elements: f64 = plan
             .query(candidate)
             .shape
@@ -362,14 +367,29 @@ impl Cutter<'_> {
         cost == 0.0 || with.order.cost <= 2.0 * elements
     }
 
+    /// The elementwise queries on what is stored that a query reads, and that those read: they are written in.
+    fn handed_on(&self, id: QueryId, produced: &[bool]) -> Vec<QueryId> {
+        let (mut open, mut found) = (vec![id], Vec::new());
+        while let Some(id) = open.pop() {
+            for q in queries(&self.read_by(id)) {
+                let is_elementwise = self.plan.root_reduce(q).is_none() && !produced[q.index()];
+                if is_elementwise && self.touched[q.index()] && !found.contains(&q) {
+                    found.push(q);
+                    open.push(q);
+                }
+            }
+        }
+        found
+    }
+
     /// Whether a query is read by another one only at the element that is computed, outside of its reductions.
     fn is_read_in_place(&self, reader: QueryId, found: &Found, candidate: QueryId) -> bool {
         let rank = self.plan.query(reader).shape.len();
-        let is_read = |node: ExprId| match found.arena.node(node) {
-            Expr::Read { source, at } => (*source == Source::Def(candidate.0)).then_some(at),
-            _ => None,
+        let is_read = |node: ExprId| {
+            let Expr::Read { source, at } = found.arena.node(node) else { return None };
+            (*source == Source::Def(candidate.0)).then_some(at)
         };
-        let (mut open, mut seen) = (vec![found.body], Vec::new());
+        let (mut open, mut seen) = (found.bodies.clone(), Vec::new());
         while let Some(node) = open.pop() {
             if seen.contains(&node) {
                 continue;
@@ -393,282 +413,4 @@ impl Cutter<'_> {
         }
         true
     }
-
-    /// Steps in order. Queries that walk nothing and do not wait for a nest share one.
-    fn lay_out(&self, nests: Vec<Option<Way>>) -> Vec<Step> {
-        let mut steps: Vec<Step> = Vec::new();
-        let mut waiting: Vec<QueryId> = Vec::new();
-        let read_later: Vec<Vec<QueryId>> = self.readers(&nests);
-        for (at, found) in nests.into_iter().enumerate() {
-            let id = QueryId(at as u32);
-            let Some(way) = found else { continue };
-            let sources = way.sources().unwrap_or_default();
-            if queries(&sources).iter().any(|read| waiting.contains(read)) {
-                self.flush(&mut waiting, &read_later, &mut steps);
-            }
-            match way {
-                Way::Dense => waiting.push(id),
-                Way::Nest(found) => steps.push(self.nest_step(id, *found)),
-                Way::Stretches(from, program) => {
-                    steps.push(Step { from, gives: vec![id], program: StepProgram::Stretches(program) });
-                }
-            }
-        }
-        self.flush(&mut waiting, &read_later, &mut steps);
-        steps
-    }
-
-    /// For each query, the nests that read it.
-    fn readers(&self, nests: &[Option<Way>]) -> Vec<Vec<QueryId>> {
-        let mut readers = vec![Vec::new(); self.plan.queries.len()];
-        for (at, way) in nests.iter().enumerate() {
-            let id = QueryId(at as u32);
-            let Some(way) = way else { continue };
-            for read in queries(&way.sources().unwrap_or_else(|| self.read_by(id))) {
-                readers[read.index()].push(id);
-            }
-        }
-        readers
-    }
-
-    /// A step of all queries that wait.
-    fn flush(&self, waiting: &mut Vec<QueryId>, readers: &[Vec<QueryId>], steps: &mut Vec<Step>) {
-        let queries = std::mem::take(waiting);
-        if queries.is_empty() {
-            return;
-        }
-        let produced = self.plan.produced();
-        let gives: Vec<QueryId> = queries
-            .iter()
-            .copied()
-            .filter(|id| produced[id.index()] || readers[id.index()].iter().any(|r| !queries.contains(r)))
-            .collect();
-        let mut from: Vec<Source> = Vec::new();
-        for &id in &queries {
-            for (_, source) in self.plan.reads(id) {
-                let own = matches!(source, Source::Def(q) if queries.contains(&QueryId(q)));
-                if !own && !from.contains(&source) {
-                    from.push(source);
-                }
-            }
-        }
-        let mut plan = Plan {
-            arena: ExprArena::new(),
-            inputs: from.iter().map(|&source| self.declared(source)).collect(),
-            queries: Vec::new(),
-            produces: Produces::default(),
-            guards: Vec::new(),
-            symbols: self.plan.symbols.clone(),
-            numbers: self.plan.numbers.clone(),
-        };
-        let place = |source: Source| match source {
-            Source::Def(q) if queries.contains(&QueryId(q)) => {
-                Source::Def(queries.iter().position(|id| id.0 == q).unwrap_or(0) as u32)
-            }
-            source @ (Source::Input(_) | Source::Def(_)) => {
-                Source::Input(from.iter().position(|s| *s == source).unwrap_or(0) as u32)
-            }
-        };
-        let mut done = FxHashMap::default();
-        for &id in &queries {
-            let query = self.plan.query(id);
-            let body = copied(&self.plan.arena, &mut plan.arena, &mut done, query.body, &place);
-            plan.queries.push(Query { body, ..query.clone() });
-        }
-        plan.produces = Produces(gives.iter().map(|id| place(Source::Def(id.0))).collect());
-        steps.push(Step { from, gives, program: StepProgram::Dense(Box::new(plan)) });
-    }
-
-    /// A source as an argument.
-    fn declared(&self, source: Source) -> tj_ir::InputDecl {
-        match source {
-            Source::Input(i) => self.plan.inputs[i as usize].clone(),
-            Source::Def(q) => {
-                let query = &self.plan.queries[q as usize];
-                tj_ir::InputDecl { name: None, dtype: query.dtype, shape: query.shape.clone(), data: None }
-            }
-        }
-    }
-
-    /// The step of one nest: its arguments are numbered, a source once for each way in which it is read.
-    fn nest_step(&self, id: QueryId, found: Found) -> Step {
-        let Found { arena, body, extents, accesses, order, spaces } = found;
-        let rank = self.plan.query(id).shape.len();
-        let mut from: Vec<Source> = Vec::new();
-        let mut arguments: Vec<Argument> = Vec::new();
-        let mut inputs = Vec::new();
-        let mut new: FxHashMap<ExprId, ExprId> = FxHashMap::default();
-        let mut to = ExprArena::new();
-        let mut argument = |source: Source, argument: Argument| {
-            let known = from.iter().zip(&arguments).position(|(f, a)| *f == source && *a == argument);
-            known.unwrap_or_else(|| {
-                let mut declared = self.declared(source);
-                if let Argument::Dense(axes) = &argument {
-                    declared.shape = axes.iter().map(|&axis| declared.shape[axis].clone()).collect();
-                }
-                inputs.push(declared);
-                from.push(source);
-                arguments.push(argument);
-                from.len() - 1
-            }) as u32
-        };
-        let fills = |node: ExprId| spaces[&node].fill;
-        let last = order.loops.last().copied();
-        let row = last.filter(|&last| {
-            (last as usize) < rank
-                && !rows(&arena, order.inner, last, &|s| self.stored(s).is_some(), &fills).is_empty()
-        });
-        for node in arena.reachable(&[body]) {
-            let dtype = arena.dtype(node);
-            let written = match arena.node(node) {
-                Expr::Read { source, at } => {
-                    let access = accesses.iter().position(|access| access.id == node);
-                    let wanted = match (access, self.stored(*source)) {
-                        (Some(access), Some(stored)) => {
-                            let levels = &order.levels[access];
-                            let own = stored.is_native() && *levels == stored.order();
-                            let format = if own { stored.format.clone() } else { stored.lists(levels) };
-                            let StoredInput { fill, may_store_fill, is_hypersparse, .. } = *stored;
-                            Argument::Stored(Operand { format, fill, may_store_fill, is_hypersparse })
-                        }
-                        (_, _) => Argument::Dense(axes(at, &order, extents.len(), row)),
-                    };
-                    let at = match &wanted {
-                        Argument::Dense(axes) => axes.iter().map(|&axis| at[axis].clone()).collect(),
-                        Argument::Stored(_) => at.clone(),
-                    };
-                    Expr::Read { source: Source::Input(argument(*source, wanted)), at }
-                }
-                node @ (Expr::Const(_)
-                | Expr::Number(_)
-                | Expr::Size(_)
-                | Expr::Map { .. }
-                | Expr::Reduce { .. }
-                | Expr::Call { .. }) => node.map_children(|child| new[&child]),
-            };
-            let written = to.intern(written, dtype);
-            new.insert(node, written);
-        }
-        let query = self.plan.query(id);
-        let widths = accesses.iter().filter_map(|access| Some(self.stored(access.source)?.width));
-        let width = widths.max().unwrap_or(tj_tensor::Width::U64);
-        let fill = spaces[&body].fill;
-        let inner = new[&order.inner];
-        let plan = Plan {
-            arena: to,
-            inputs,
-            queries: vec![Query { body: new[&body], ..query.clone() }],
-            produces: Produces(vec![Source::Def(0)]),
-            guards: Vec::new(),
-            symbols: self.plan.symbols.clone(),
-            numbers: self.plan.numbers.clone(),
-        };
-        let result = match fill {
-            Some(fill) if order.is_sparse() && rank > 0 && self.may_be_stored(id, fill) => {
-                same_entries(&plan, &arguments, &order, inner, &extents[..rank])
-            }
-            Some(_) | None => ResultKind::Dense,
-        };
-        let nest = Nest {
-            plan,
-            arguments,
-            extents,
-            width,
-            loops: order.loops,
-            inner,
-            combined: order.combined,
-            result,
-            fill,
-            cost: order.cost,
-        };
-        Step { from, gives: vec![id], program: StepProgram::Nest(Box::new(nest)) }
-    }
-}
-
-/// The order in which a dense argument is read best: by the loops, where each axis is one. The loop of `row` runs inside of
-/// all others.
-fn axes(at: &[Dim], order: &Order, indices: usize, row: Option<u32>) -> Vec<usize> {
-    let own: Vec<usize> = (0..at.len()).collect();
-    let outside = order.loops.iter().copied().filter(|&index| Some(index) != row);
-    let nested = (0..indices as u32).filter(|index| !order.loops.contains(index));
-    let all: Vec<u32> = outside.chain(nested).chain(row).collect();
-    let place = |axis: usize| plain(&at[axis]).and_then(|index| all.iter().position(|&l| l == index));
-    let places: Option<SmallVec<[usize; 4]>> = own.iter().map(|&axis| place(axis)).collect();
-    let Some(places) = places else { return own };
-    // The innermost loop goes through the last axis already, or through few elements.
-    let innermost = places.iter().copied().max();
-    if places.last().copied() == innermost || order.cost < super::order::SIZE * super::order::SIZE {
-        return own;
-    }
-    let mut sorted = own;
-    sorted.sort_by_key(|&axis| places[axis]);
-    sorted
-}
-
-/// Whether the result has an entry for each entry of an argument: the one read that the tree is, at the axes of the result,
-/// in the order of the loops.
-fn same_entries(
-    plan: &Plan,
-    arguments: &[Argument],
-    order: &Order,
-    inner: ExprId,
-    axes: &[Dim],
-) -> ResultKind {
-    let fill_of = |source: Source| match source {
-        Source::Input(i) => match &arguments[i as usize] {
-            Argument::Stored(operand) => Some(operand.fill),
-            Argument::Dense(_) => None,
-        },
-        Source::Def(_) => None,
-    };
-    let space = &spaces(&plan.arena, inner, &fill_of)[&inner];
-    let super::space::Tree::Leaf(leaf) = space.tree else { return ResultKind::Stored };
-    let Expr::Read { source: Source::Input(i), at } = plan.arena.node(leaf) else {
-        return ResultKind::Stored;
-    };
-    let Argument::Stored(operand) = &arguments[*i as usize] else { return ResultKind::Stored };
-    let by_levels: Option<Vec<u32>> = operand.levels().iter().map(|level| plain(&at[level.dim])).collect();
-    let is_own = (0..axes.len()).all(|axis| at.get(axis).and_then(plain) == Some(axis as u32));
-    let same_shape = plan.inputs[*i as usize].shape.as_slice() == axes;
-    let fills_match = space.fill.is_some();
-    match by_levels == Some(order.loops.clone())
-        && is_own
-        && same_shape
-        && at.len() == axes.len()
-        && fills_match
-    {
-        true => ResultKind::AsArgument(*i as usize),
-        false => ResultKind::Stored,
-    }
-}
-
-/// Copies an expression with its sources renamed.
-fn copied(
-    from: &ExprArena,
-    to: &mut ExprArena,
-    done: &mut FxHashMap<ExprId, ExprId>,
-    body: ExprId,
-    place: &dyn Fn(Source) -> Source,
-) -> ExprId {
-    for id in from.reachable(&[body]) {
-        if done.contains_key(&id) {
-            continue;
-        }
-        let node = match from.node(id) {
-            Expr::Read { source, at } => Expr::Read { source: place(*source), at: at.clone() },
-            Expr::Call { function, args, output } => Expr::Call {
-                function: *function,
-                args: args.iter().map(|&source| place(source)).collect(),
-                output: *output,
-            },
-            node @ (Expr::Const(_)
-            | Expr::Number(_)
-            | Expr::Size(_)
-            | Expr::Map { .. }
-            | Expr::Reduce { .. }) => node.map_children(|child| done[&child]),
-        };
-        let new = to.intern(node, from.dtype(id));
-        done.insert(id, new);
-    }
-    done[&body]
 }

@@ -108,7 +108,7 @@ impl Question<'_> {
             return None;
         }
         let mut writer = Writer::new(self.plan);
-        let body = writer.query(id, &|q| inline.contains(&q))?;
+        let body = *writer.queries(&[id], &|q| inline.contains(&q))?.first()?;
         Some((writer.arena, body))
     }
 

@@ -55,7 +55,8 @@ fn check(text: &str, expected: Expect) {
                     Argument::Stored(operand) => operand.format.to_string(),
                 });
                 let arguments: Vec<String> = arguments.collect();
-                let (word, loops) = (&nest.plan.queries[0].word, &nest.loops);
+                let words: Vec<&str> = nest.plan.queries.iter().map(|query| &*query.word).collect();
+                let (word, loops) = (words.join(", "), &nest.loops);
                 let combined = nest.combined.map_or("", |op| op.name());
                 let _ = writeln!(found, "{word}: loops {loops:?} {combined} -> {:?}", nest.result);
                 let _ = writeln!(found, "  {}", arguments.join("; "));
@@ -253,6 +254,43 @@ fn stretches_are_of_one_axis_and_elementwise() {
         expect![[r#"
             t: by stretches, fill Some(0.0)
             u: by stretches, fill Some(0.0)
+        "#]],
+    );
+}
+
+#[test]
+fn dense_results_along_the_same_lists_are_computed_beside_each_other() {
+    let square = times("csr_a[i0, i1]", "csr_a[i0, i1]");
+    // Sums of rows, which are not summed again; their quotient reads both at its element.
+    check(
+        &format!(
+            "input csr_a: f64[N, M]
+             q0 s: f64[N] = sum<row>(i1 < M: csr_a[i0, i1])
+             q1 p: f64[N, M] = {square}
+             q2 t: f64[N] = sum<row>(i1 < M: q1[i0, i1])
+             q3 m: f64[N] = max<row>(i1 < M: csr_a[i0, i1])
+             q4 d: f64[N] = div(q2[i0], q3[i0]) produces q0, q4"
+        ),
+        expect![[r#"
+            s, d: loops [0]  -> Dense
+              csr
+        "#]],
+    );
+    // What waits for another result, and what is stored by levels, has a step of its own.
+    check(
+        &format!(
+            "input csr_a: f64[N, M]
+             q0 s: f64[N] = sum<row>(i1 < M: csr_a[i0, i1])
+             q1 t: f64[N] = sum<row>(i1 < M: mul(csr_a[i0, i1], q0[i0]))
+             q2 p: f64[N, M] = {square} produces q0, q1, q2"
+        ),
+        expect![[r#"
+            s: loops [0]  -> Dense
+              csr
+            t: loops [0]  -> Dense
+              csr; dense[0]
+            p: loops [0, 1]  -> AsArgument(0)
+              csr
         "#]],
     );
 }

@@ -58,18 +58,15 @@ impl<'p> Writer<'p> {
         number
     }
 
-    /// The body of a query at indices of its own, with the queries that `inline` names written in. `None` if it grows too
-    /// large.
-    pub fn query(&mut self, id: QueryId, inline: &dyn Fn(QueryId) -> bool) -> Option<ExprId> {
-        let shape = self.plan.query(id).shape.clone();
-        let at: Indices = shape
-            .iter()
-            .map(|extent| {
-                let number = self.index(extent);
-                Dim::index(number)
-            })
-            .collect();
-        Some(self.body(id, &at, inline, 0)?.node)
+    /// The bodies of queries of one shape at indices of their own, with the queries that `inline` names written in. `None` if
+    /// they grow too large.
+    pub fn queries(&mut self, ids: &[QueryId], inline: &dyn Fn(QueryId) -> bool) -> Option<Vec<ExprId>> {
+        let shape = self.plan.query(*ids.first()?).shape.clone();
+        let mut at = Indices::new();
+        for extent in &shape {
+            at.push(Dim::index(self.index(extent)));
+        }
+        ids.iter().map(|&id| Some(self.body(id, &at, inline, 0)?.node)).collect()
     }
 
     /// The index of a reduction over `extent` at the current place.

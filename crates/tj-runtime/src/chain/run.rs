@@ -76,9 +76,9 @@ pub(crate) fn run(
                 vec![result]
             }
             Work::Nest(nest) => {
-                let result = runner.nest(nest, &from, number)?;
+                let results = runner.nest(nest, &from, number)?;
                 number += 1 + usize::from(nest.count.is_some());
-                vec![result]
+                results
             }
         };
         known.extend(step.gives.iter().copied().zip(results));
@@ -131,7 +131,7 @@ impl Runner<'_> {
         Ok(outputs)
     }
 
-    pub fn nest(&mut self, nest: &NestCode, from: &[Tensor], number: usize) -> Result<Tensor, Error> {
+    pub fn nest(&mut self, nest: &NestCode, from: &[Tensor], number: usize) -> Result<Vec<Tensor>, Error> {
         let mut arguments = Vec::with_capacity(from.len());
         for (tensor, argument) in from.iter().zip(&nest.arguments) {
             arguments.push(match argument {
@@ -153,14 +153,11 @@ impl Runner<'_> {
         }
         let fill = nest.fill;
         match nest.result {
-            ResultKind::Dense => {
-                let results = self.part(&nest.main, &arguments, None, number)?;
-                results.into_iter().next().ok_or_else(missing)
-            }
+            ResultKind::Dense => self.part(&nest.main, &arguments, None, number),
             ResultKind::AsArgument(of) => {
                 let [values, drops] = two(self.part(&nest.main, &arguments, None, number)?)?;
                 let fill = fill.ok_or_else(missing)?;
-                pruned(arguments[of].with_values(values, fill)?, &drops)
+                Ok(vec![pruned(arguments[of].with_values(values, fill)?, &drops)?])
             }
             ResultKind::Stored => {
                 let (starts, number) = match (&nest.room, &nest.count) {
@@ -172,7 +169,7 @@ impl Runner<'_> {
                     (None, None) => return Err(missing()),
                 };
                 let written = self.part(&nest.main, &arguments, Some(starts), number)?;
-                self.assembled(nest, written)
+                Ok(vec![self.assembled(nest, written)?])
             }
         }
     }

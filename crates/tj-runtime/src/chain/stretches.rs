@@ -34,7 +34,10 @@ impl Runner<'_> {
         let values = results.into_iter().next().ok_or_else(missing)?;
         match &code.fold {
             None => Ok(stretches.tensor(&values, code.fill)?),
-            Some((fold, start)) => self.nest(fold, &[stretches.lists(&values, *start)?], number + 1),
+            Some((fold, start)) => {
+                let folded = self.nest(fold, &[stretches.lists(&values, *start)?], number + 1)?;
+                folded.into_iter().next().ok_or_else(missing)
+            }
         }
     }
 }

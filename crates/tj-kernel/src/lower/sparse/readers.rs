@@ -35,7 +35,8 @@ pub(super) struct Reader {
 pub(super) fn readers(nest: &Nest) -> Vec<Reader> {
     let arena = &nest.plan.arena;
     let mut found = Vec::new();
-    for id in arena.reachable(&[nest.plan.queries[0].body]) {
+    let bodies: Vec<ExprId> = nest.plan.queries.iter().map(|query| query.body).collect();
+    for id in arena.reachable(&bodies) {
         if let Expr::Read { source: Source::Input(i), at } = arena.node(id)
             && let Argument::Stored(operand) = &nest.arguments[*i as usize]
         {

@@ -7,7 +7,7 @@ use tj_plan::sparse::space::Tree;
 use tj_tensor::{DType, Scalar};
 
 use super::walk::Range;
-use super::{BLOCK, Phase, Tasks, Walk, nest_spaces, readers};
+use super::{BLOCK, Phase, Tasks, Walk, inners, nest_spaces, readers, whole_tree};
 use crate::ir::{BinOp, Buf, CmpOp, LoopKind, UnOp, Value, Var};
 use crate::lower::address::linear;
 
@@ -22,7 +22,7 @@ pub(super) fn fills_first(nest: &Nest) -> bool {
     if nest.combined.is_some() && leading == 0 {
         return true;
     }
-    let tree = nest_spaces(nest)[&nest.inner].tree.clone();
+    let tree = whole_tree(nest, &nest_spaces(nest));
     let readers = readers::readers(nest);
     // A loop of an axis that walks lists, wherever its reader is by then.
     let listed = |id: ExprId, index: u32| {
@@ -34,17 +34,19 @@ pub(super) fn fills_first(nest: &Nest) -> bool {
 }
 
 impl Walk<'_> {
-    /// Fills a dense result.
+    /// Fills dense results.
     pub fn prefill(&mut self) {
-        let dtype = self.nest.plan.queries[0].dtype;
-        let value = match (self.nest.combined, self.nest.fill) {
-            (Some(op), _) => self.neutral(op, dtype),
-            (None, fill) => fill.unwrap_or_else(|| Scalar::zero(dtype)),
-        };
-        let value = self.ctx.b.constant(value);
-        let out = self.output(0);
         let (lo, hi) = self.ctx.b.task();
-        self.set_all(out, value, lo, hi);
+        for (at, query) in self.nest.plan.queries.iter().enumerate() {
+            let dtype = query.dtype;
+            let value = match self.nest.combined {
+                Some(op) => self.neutral(op, dtype),
+                None => self.spaces[&query.body].fill.unwrap_or_else(|| Scalar::zero(dtype)),
+            };
+            let value = self.ctx.b.constant(value);
+            let out = self.output(at);
+            self.set_all(out, value, lo, hi);
+        }
     }
 
     /// Sets the elements of a buffer from `lo` to `hi`.
@@ -67,7 +69,7 @@ impl Walk<'_> {
     }
 
     fn inner_tree(&self) -> Tree {
-        self.tree(self.nest.inner)
+        whole_tree(self.nest, &self.spaces)
     }
 
     /// The first of `loops` over a range of tasks if there are tasks, with the number of the task for `body`.
@@ -100,33 +102,38 @@ impl Walk<'_> {
         self.ctx.dim(&linear(&at, &shape))
     }
 
-    /// A dense result, each element once.
+    /// Dense results, each element once.
     fn stored_everywhere(&mut self, loops: &[u32]) {
-        let (out, inner, tree) = (self.output(0), self.nest.inner, self.inner_tree());
+        let tree = self.inner_tree();
         let range = if self.tasks == Tasks::One { Range::Whole } else { Range::Task };
-        let Some((&last, outer)) = loops.split_last() else {
-            let value = self.value(inner);
-            let index = self.at_result();
-            return self.ctx.b.store(out, index, value);
-        };
+        let Some((&last, outer)) = loops.split_last() else { return self.store_here() };
         let innermost = if outer.is_empty() { range } else { Range::Whole };
-        self.loops(outer, range, &tree, &mut |walk| walk.row(last, innermost, &tree, out, inner));
+        self.loops(outer, range, &tree, &mut |walk| walk.row(last, innermost, &tree));
+    }
+
+    /// Stores the element of each result.
+    fn store_here(&mut self) {
+        let values = self.values(&inners(self.nest));
+        let at = self.at_result();
+        for (result, value) in values.into_iter().enumerate() {
+            let out = self.output(result);
+            self.ctx.b.store(out, at, value);
+        }
     }
 
     /// The innermost axis: side by side where that is possible. If lists are followed, first as if they were empty, then at
     /// their entries.
-    fn row(&mut self, index: u32, range: Range, tree: &Tree, out: Buf, inner: ExprId) {
-        let mut store = |walk: &mut Self| {
-            let value = walk.value(inner);
-            let at = walk.at_result();
-            walk.ctx.b.store(out, at, value);
-        };
+    fn row(&mut self, index: u32, range: Range, tree: &Tree) {
+        let inners = inners(self.nest);
+        let is_adjacent = |walk: &Self| inners.iter().all(|&inner| walk.is_adjacent(inner, index));
+        let is_flat = |walk: &Self| inners.iter().all(|&inner| walk.is_flat(inner));
+        let mut store = |walk: &mut Self| walk.store_here();
         let is_last = index as usize + 1 == self.rank();
         if self.is_plain(index, tree) {
             if is_last && range == Range::Whole {
-                self.keep_rows(index, inner);
+                inners.iter().for_each(|&inner| self.keep_rows(index, inner));
             }
-            let lanes = is_last && self.is_flat(inner) && self.is_adjacent(inner, index);
+            let lanes = is_last && is_flat(self) && is_adjacent(self);
             if lanes {
                 self.read_ahead();
             }
@@ -143,12 +150,12 @@ impl Walk<'_> {
             && is_last
             && range == Range::Whole
             && walkers.iter().all(last_level)
-            && self.is_adjacent(inner, index)
+            && is_adjacent(self)
             && self
                 .nest
                 .plan
                 .arena
-                .reachable(&[inner])
+                .reachable(&inners)
                 .iter()
                 .all(|&node| !matches!(self.node(node), Expr::Reduce { .. }));
         if !splits {
@@ -156,15 +163,10 @@ impl Walk<'_> {
         }
         let outside = self.readers.clone();
         for &at in &walkers {
-            let fill = self.operand(self.readers[at].argument).fill;
-            let fill = self.ctx.b.constant(fill);
-            let reader = &mut self.readers[at];
-            reader.value = Some(fill);
-            reader.may_be_fill = true;
-            reader.next += 1;
+            self.leave_out(at);
         }
         self.read_ahead();
-        let lanes = self.is_flat(inner);
+        let lanes = is_flat(self);
         let kind = if lanes { LoopKind::Lanes(LANES) } else { LoopKind::Serial };
         self.everywhere(index, Range::Whole, kind, &mut store);
         self.readers = outside;

@@ -5,8 +5,8 @@ use tj_ir::expand::{combiner, expand};
 use tj_ir::expr::{Source, row_lanes};
 use tj_ir::{Dim, Expr, ExprId, Op, ReduceOp};
 use tj_plan::sparse::order::chain;
-use tj_plan::sparse::plain;
-use tj_plan::sparse::space::{Tree, is_neutral};
+use tj_plan::sparse::space::{Tree, is_neutral, visited};
+use tj_plan::sparse::{Argument, plain};
 use tj_tensor::{DType, Scalar};
 
 use super::Walk;
@@ -24,7 +24,16 @@ struct Reduction {
     /// Where that is visited.
     tree: Tree,
     /// What it is elsewhere, if that counts.
-    left_out: Option<Scalar>,
+    left_out: Option<LeftOut>,
+}
+
+/// What a reduction combines where it is not visited.
+#[derive(Clone, Copy)]
+enum LeftOut {
+    /// What the program alone says.
+    Fill(Scalar),
+    /// What it is if no read that depends on its indices has an entry.
+    Absent,
 }
 
 /// A reduction while its loops run.
@@ -41,12 +50,17 @@ struct Sum {
 impl Walk<'_> {
     /// The value of an expression.
     pub fn value(&mut self, id: ExprId) -> Value {
-        if let Some(&known) = self.known.get(&id) {
-            return known;
+        match self.known.get(&id) {
+            Some(&known) => known,
+            None => self.values(&[id])[0],
         }
+    }
+
+    /// The values of some expressions.
+    pub fn values(&mut self, ids: &[ExprId]) -> Vec<Value> {
         let arena = &self.nest.plan.arena;
         // What a reduction combines is evaluated inside of its loops.
-        let (mut open, mut order) = (vec![id], Vec::new());
+        let (mut open, mut order) = (ids.to_vec(), Vec::new());
         while let Some(node) = open.pop() {
             if order.contains(&node) || self.known.contains_key(&node) {
                 continue;
@@ -61,10 +75,10 @@ impl Walk<'_> {
         order.sort_unstable();
         for at in 0..order.len() {
             let node = order[at];
+            self.together(node, &order[at + 1..]);
             if self.known.contains_key(&node) {
                 continue;
             }
-            self.together(node, &order[at + 1..]);
             let value = match self.late(node) {
                 Some(late) => self.computed_late(&late),
                 None => {
@@ -74,7 +88,7 @@ impl Walk<'_> {
             };
             self.known.insert(node, value);
         }
-        self.known[&id]
+        ids.iter().map(|id| self.known[id]).collect()
     }
 
     fn evaluate(&mut self, id: ExprId) -> Value {
@@ -201,14 +215,17 @@ impl Walk<'_> {
         let value = match self.in_lanes(&own) {
             Some(value) => value,
             None => {
-                let sum = self.start(own.op, own.dtype, own.left_out.is_some());
+                let left_out = self.left_out(&own);
+                let sum = self.start(own.op, own.dtype, left_out.is_some());
                 let last = last_word(own.op, own.dtype).filter(|_| own.indices.len() == 1);
                 self.stop = last.map(|word| (sum.total, word));
                 self.loops(&own.indices, Range::Whole, &own.tree, &mut |walk| {
                     let value = walk.value(own.inner);
                     walk.add(&sum, value);
                 });
-                self.finish(&sum, own.left_out, &own.indices)
+                // Loops along several lists do not end early.
+                self.stop = None;
+                self.finish(&sum, left_out, &own.indices)
             }
         };
         self.readers = outside;
@@ -218,13 +235,48 @@ impl Walk<'_> {
     fn reduction(&self, id: ExprId) -> Reduction {
         let arena = &self.nest.plan.arena;
         let (op, indices, inner) = chain(arena, id).expect("a reduction is a chain of at least itself");
-        let left_out = match (op, self.spaces[&inner].fill) {
-            (ReduceOp::By(_), _) | (_, None) => None,
-            (_, Some(fill)) => (!is_neutral(op, fill)).then_some(fill),
+        let is_stored = |source: Source| match source {
+            Source::Input(i) => matches!(self.nest.arguments[i as usize], Argument::Stored(_)),
+            Source::Def(_) => false,
         };
-        // Without a law for what is left out, nothing is.
-        let tree = if let ReduceOp::By(_) = op { Tree::All } else { self.tree(inner) };
+        let tree = visited(arena, &self.spaces, (op, &indices, inner), &is_stored);
+        let left_out = match (op, self.spaces[&inner].fill) {
+            (ReduceOp::By(_), _) => None,
+            (_, Some(fill)) => (!is_neutral(op, fill)).then_some(LeftOut::Fill(fill)),
+            (_, None) => (tree != Tree::All).then_some(LeftOut::Absent),
+        };
         Reduction { op, dtype: arena.dtype(id), indices, inner, tree, left_out }
+    }
+
+    /// What a reduction combines where it is not visited.
+    fn left_out(&mut self, own: &Reduction) -> Option<Value> {
+        match own.left_out? {
+            LeftOut::Fill(fill) => Some(self.ctx.b.constant(fill)),
+            LeftOut::Absent => {
+                let (known, readers) = (self.known.clone(), self.readers.clone());
+                let is_absent = |walk: &Self, at: usize| {
+                    own.indices.iter().any(|&index| walk.readers[at].speaks_of(index))
+                };
+                for at in 0..self.readers.len() {
+                    if is_absent(self, at) {
+                        self.leave_out(at);
+                    }
+                }
+                let value = self.value(own.inner);
+                (self.known, self.readers) = (known, readers);
+                Some(value)
+            }
+        }
+    }
+
+    /// Takes a reader for one that has no entry.
+    pub fn leave_out(&mut self, at: usize) {
+        let fill = self.operand(self.readers[at].argument).fill;
+        let fill = self.ctx.b.constant(fill);
+        let reader = &mut self.readers[at];
+        reader.value = Some(fill);
+        reader.may_be_fill = true;
+        reader.next = reader.levels.len();
     }
 
     /// Computes a reduction and those of `others` that go along the same lists by the same indices in one loop, if there are
@@ -234,7 +286,8 @@ impl Walk<'_> {
             return;
         }
         let own = self.reduction(id);
-        if own.tree == Tree::All {
+        // What goes along no list is computed in lanes where it can be.
+        if own.indices.iter().all(|&index| self.is_plain(index, &own.tree)) {
             return;
         }
         let mut all = vec![(id, own)];
@@ -250,17 +303,19 @@ impl Walk<'_> {
             return;
         }
         let outside = self.readers.clone();
-        let start = |r: &Reduction, walk: &mut Self| walk.start(r.op, r.dtype, r.left_out.is_some());
-        let sums: Vec<Sum> = all.iter().map(|(_, own)| start(own, self)).collect();
+        let left_out: Vec<Option<Value>> = all.iter().map(|(_, own)| self.left_out(own)).collect();
+        let start = |(_, own): &(ExprId, Reduction)| self.start(own.op, own.dtype, own.left_out.is_some());
+        let sums: Vec<Sum> = all.iter().map(start).collect();
         let (indices, tree) = (all[0].1.indices.clone(), all[0].1.tree.clone());
         self.loops(&indices, Range::Whole, &tree, &mut |walk| {
-            for ((_, own), sum) in all.iter().zip(&sums) {
-                let value = walk.value(own.inner);
+            let inners: Vec<ExprId> = all.iter().map(|(_, own)| own.inner).collect();
+            let values = walk.values(&inners);
+            for (sum, value) in sums.iter().zip(values) {
                 walk.add(sum, value);
             }
         });
-        for ((id, own), sum) in all.iter().zip(&sums) {
-            let value = self.finish(sum, own.left_out, &own.indices);
+        for (((id, own), sum), left_out) in all.iter().zip(&sums).zip(left_out) {
+            let value = self.finish(sum, left_out, &own.indices);
             self.known.insert(*id, value);
         }
         self.readers = outside;
@@ -393,9 +448,9 @@ impl Walk<'_> {
     }
 
     /// The result, with the places that were left out.
-    fn finish(&mut self, sum: &Sum, fill: Option<Scalar>, indices: &[u32]) -> Value {
+    fn finish(&mut self, sum: &Sum, left_out: Option<Value>, indices: &[u32]) -> Value {
         let total = self.ctx.b.get(sum.total);
-        let (Some(fill), Some(visited)) = (fill, sum.visited) else { return total };
+        let (Some(value), Some(visited)) = (left_out, sum.visited) else { return total };
         let all: Dim = indices.iter().map(|&index| &self.nest.extents[index as usize]).product();
         let all = self.ctx.dim(&all);
         let b = &mut self.ctx.b;
@@ -403,7 +458,6 @@ impl Walk<'_> {
         let left = b.binary(BinOp::Sub, all, visited);
         let zero = b.int(0);
         let some = b.compare(CmpOp::Gt, left, zero);
-        let value = b.constant(fill);
         match sum.op {
             ReduceOp::Sum if sum.dtype.is_bool() => {
                 let more = expand(b, sum.op.op(), &[total, value]);

@@ -1,0 +1,294 @@
+//! Steps of the ways in which queries are computed, in order.
+
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+use tj_ir::expr::Source;
+use tj_ir::{Dim, Expr, ExprArena, ExprId};
+
+use super::order::Order;
+use super::rows::rows;
+use super::space::spaces;
+use super::steps::{Cutter, Found, Step, StepProgram, Way, queries};
+use super::{Argument, Nest, Operand, ResultKind, StoredInput, plain};
+use crate::plan::{Plan, Produces, Query, QueryId};
+
+impl Cutter<'_> {
+    /// Steps in order. Queries that walk nothing and do not wait for a nest share one.
+    pub fn lay_out(&self, ways: Vec<(Vec<QueryId>, Way)>) -> Vec<Step> {
+        let mut steps: Vec<Step> = Vec::new();
+        let mut waiting: Vec<QueryId> = Vec::new();
+        let read_later: Vec<Vec<QueryId>> = self.readers(&ways);
+        for (ids, way) in ways {
+            let sources = way.sources().unwrap_or_default();
+            if queries(&sources).iter().any(|read| waiting.contains(read)) {
+                self.flush(&mut waiting, &read_later, &mut steps);
+            }
+            match way {
+                Way::Dense => waiting.extend(ids),
+                Way::Nest(found) => steps.push(self.nest_step(ids, *found)),
+                Way::Stretches(from, program) => {
+                    steps.push(Step { from, gives: ids, program: StepProgram::Stretches(program) });
+                }
+            }
+        }
+        self.flush(&mut waiting, &read_later, &mut steps);
+        steps
+    }
+
+    /// For each query, the nests that read it.
+    fn readers(&self, ways: &[(Vec<QueryId>, Way)]) -> Vec<Vec<QueryId>> {
+        let mut readers = vec![Vec::new(); self.plan.queries.len()];
+        for (ids, way) in ways {
+            for &id in ids {
+                for read in queries(&way.sources().unwrap_or_else(|| self.read_by(id))) {
+                    readers[read.index()].push(id);
+                }
+            }
+        }
+        readers
+    }
+
+    /// A step of all queries that wait.
+    fn flush(&self, waiting: &mut Vec<QueryId>, readers: &[Vec<QueryId>], steps: &mut Vec<Step>) {
+        let queries = std::mem::take(waiting);
+        if queries.is_empty() {
+            return;
+        }
+        let produced = self.plan.produced();
+        let gives: Vec<QueryId> = queries
+            .iter()
+            .copied()
+            .filter(|id| produced[id.index()] || readers[id.index()].iter().any(|r| !queries.contains(r)))
+            .collect();
+        let mut from: Vec<Source> = Vec::new();
+        for &id in &queries {
+            for (_, source) in self.plan.reads(id) {
+                let own = matches!(source, Source::Def(q) if queries.contains(&QueryId(q)));
+                if !own && !from.contains(&source) {
+                    from.push(source);
+                }
+            }
+        }
+        let mut plan = Plan {
+            arena: ExprArena::new(),
+            inputs: from.iter().map(|&source| self.declared(source)).collect(),
+            queries: Vec::new(),
+            produces: Produces::default(),
+            guards: Vec::new(),
+            symbols: self.plan.symbols.clone(),
+            numbers: self.plan.numbers.clone(),
+        };
+        let place = |source: Source| match source {
+            Source::Def(q) if queries.contains(&QueryId(q)) => {
+                Source::Def(queries.iter().position(|id| id.0 == q).unwrap_or(0) as u32)
+            }
+            source @ (Source::Input(_) | Source::Def(_)) => {
+                Source::Input(from.iter().position(|s| *s == source).unwrap_or(0) as u32)
+            }
+        };
+        let mut done = FxHashMap::default();
+        for &id in &queries {
+            let query = self.plan.query(id);
+            let body = copied(&self.plan.arena, &mut plan.arena, &mut done, query.body, &place);
+            plan.queries.push(Query { body, ..query.clone() });
+        }
+        plan.produces = Produces(gives.iter().map(|id| place(Source::Def(id.0))).collect());
+        steps.push(Step { from, gives, program: StepProgram::Dense(Box::new(plan)) });
+    }
+
+    /// A source as an argument.
+    pub fn declared(&self, source: Source) -> tj_ir::InputDecl {
+        match source {
+            Source::Input(i) => self.plan.inputs[i as usize].clone(),
+            Source::Def(q) => {
+                let query = &self.plan.queries[q as usize];
+                tj_ir::InputDecl { name: None, dtype: query.dtype, shape: query.shape.clone(), data: None }
+            }
+        }
+    }
+
+    /// The step of one nest: its arguments are numbered, a source once for each way in which it is read.
+    fn nest_step(&self, ids: Vec<QueryId>, found: Found) -> Step {
+        let Found { arena, bodies, extents, accesses, order, spaces, .. } = found;
+        let rank = self.plan.query(ids[0]).shape.len();
+        let mut from: Vec<Source> = Vec::new();
+        let mut arguments: Vec<Argument> = Vec::new();
+        let mut inputs = Vec::new();
+        let mut new: FxHashMap<ExprId, ExprId> = FxHashMap::default();
+        let mut to = ExprArena::new();
+        let mut argument = |source: Source, argument: Argument| {
+            let known = from.iter().zip(&arguments).position(|(f, a)| *f == source && *a == argument);
+            known.unwrap_or_else(|| {
+                let mut declared = self.declared(source);
+                if let Argument::Dense(axes) = &argument {
+                    declared.shape = axes.iter().map(|&axis| declared.shape[axis].clone()).collect();
+                }
+                inputs.push(declared);
+                from.push(source);
+                arguments.push(argument);
+                from.len() - 1
+            }) as u32
+        };
+        let fills = |node: ExprId| spaces[&node].fill;
+        let last = order.loops.last().copied();
+        let row = last.filter(|&last| {
+            (last as usize) < rank
+                && !rows(&arena, order.inner, last, &|s| self.stored(s).is_some(), &fills).is_empty()
+        });
+        for node in arena.reachable(&bodies) {
+            let dtype = arena.dtype(node);
+            let written = match arena.node(node) {
+                Expr::Read { source, at } => {
+                    let access = accesses.iter().position(|access| access.id == node);
+                    let wanted = match (access, self.stored(*source)) {
+                        (Some(access), Some(stored)) => {
+                            let levels = &order.levels[access];
+                            let own = stored.is_native() && *levels == stored.order();
+                            let format = if own { stored.format.clone() } else { stored.lists(levels) };
+                            let StoredInput { fill, may_store_fill, is_hypersparse, .. } = *stored;
+                            Argument::Stored(Operand { format, fill, may_store_fill, is_hypersparse })
+                        }
+                        (_, _) => Argument::Dense(axes(at, &order, extents.len(), row)),
+                    };
+                    let at = match &wanted {
+                        Argument::Dense(axes) => axes.iter().map(|&axis| at[axis].clone()).collect(),
+                        Argument::Stored(_) => at.clone(),
+                    };
+                    Expr::Read { source: Source::Input(argument(*source, wanted)), at }
+                }
+                node @ (Expr::Const(_)
+                | Expr::Number(_)
+                | Expr::Size(_)
+                | Expr::Map { .. }
+                | Expr::Reduce { .. }
+                | Expr::Call { .. }) => node.map_children(|child| new[&child]),
+            };
+            let written = to.intern(written, dtype);
+            new.insert(node, written);
+        }
+        let widths = accesses.iter().filter_map(|access| Some(self.stored(access.source)?.width));
+        let width = widths.max().unwrap_or(tj_tensor::Width::U64);
+        let fill = spaces[&bodies[0]].fill;
+        let inner = new[&order.inner];
+        let plan = Plan {
+            arena: to,
+            inputs,
+            queries: ids
+                .iter()
+                .zip(&bodies)
+                .map(|(&id, body)| Query { body: new[body], ..self.plan.query(id).clone() })
+                .collect(),
+            produces: Produces((0..ids.len() as u32).map(Source::Def).collect()),
+            guards: Vec::new(),
+            symbols: self.plan.symbols.clone(),
+            numbers: self.plan.numbers.clone(),
+        };
+        let result = match fill {
+            Some(_) if !self.is_dense(ids[0], &order, fill) => {
+                same_entries(&plan, &arguments, &order, inner, &extents[..rank])
+            }
+            Some(_) | None => ResultKind::Dense,
+        };
+        let nest = Nest {
+            plan,
+            arguments,
+            extents,
+            width,
+            loops: order.loops,
+            inner,
+            combined: order.combined,
+            result,
+            fill,
+            cost: order.cost,
+        };
+        Step { from, gives: ids, program: StepProgram::Nest(Box::new(nest)) }
+    }
+}
+
+/// The order in which a dense argument is read best: by the loops, where each axis is one. The loop of `row` runs inside of
+/// all others.
+fn axes(at: &[Dim], order: &Order, indices: usize, row: Option<u32>) -> Vec<usize> {
+    let own: Vec<usize> = (0..at.len()).collect();
+    let outside = order.loops.iter().copied().filter(|&index| Some(index) != row);
+    let nested = (0..indices as u32).filter(|index| !order.loops.contains(index));
+    let all: Vec<u32> = outside.chain(nested).chain(row).collect();
+    let place = |axis: usize| plain(&at[axis]).and_then(|index| all.iter().position(|&l| l == index));
+    let places: Option<SmallVec<[usize; 4]>> = own.iter().map(|&axis| place(axis)).collect();
+    let Some(places) = places else { return own };
+    // The innermost loop goes through the last axis already, or through few elements.
+    let innermost = places.iter().copied().max();
+    if places.last().copied() == innermost || order.cost < super::order::SIZE * super::order::SIZE {
+        return own;
+    }
+    let mut sorted = own;
+    sorted.sort_by_key(|&axis| places[axis]);
+    sorted
+}
+
+/// Whether the result has an entry for each entry of an argument: the one read that the tree is, at the axes of the result,
+/// in the order of the loops.
+fn same_entries(
+    plan: &Plan,
+    arguments: &[Argument],
+    order: &Order,
+    inner: ExprId,
+    axes: &[Dim],
+) -> ResultKind {
+    let fill_of = |source: Source| match source {
+        Source::Input(i) => match &arguments[i as usize] {
+            Argument::Stored(operand) => Some(operand.fill),
+            Argument::Dense(_) => None,
+        },
+        Source::Def(_) => None,
+    };
+    let space = &spaces(&plan.arena, inner, &fill_of)[&inner];
+    let super::space::Tree::Leaf(leaf) = space.tree else { return ResultKind::Stored };
+    let Expr::Read { source: Source::Input(i), at } = plan.arena.node(leaf) else {
+        return ResultKind::Stored;
+    };
+    let Argument::Stored(operand) = &arguments[*i as usize] else { return ResultKind::Stored };
+    let by_levels: Option<Vec<u32>> = operand.levels().iter().map(|level| plain(&at[level.dim])).collect();
+    let is_own = (0..axes.len()).all(|axis| at.get(axis).and_then(plain) == Some(axis as u32));
+    let same_shape = plan.inputs[*i as usize].shape.as_slice() == axes;
+    let fills_match = space.fill.is_some();
+    match by_levels == Some(order.loops.clone())
+        && is_own
+        && same_shape
+        && at.len() == axes.len()
+        && fills_match
+    {
+        true => ResultKind::AsArgument(*i as usize),
+        false => ResultKind::Stored,
+    }
+}
+
+/// Copies an expression with its sources renamed.
+fn copied(
+    from: &ExprArena,
+    to: &mut ExprArena,
+    done: &mut FxHashMap<ExprId, ExprId>,
+    body: ExprId,
+    place: &dyn Fn(Source) -> Source,
+) -> ExprId {
+    for id in from.reachable(&[body]) {
+        if done.contains_key(&id) {
+            continue;
+        }
+        let node = match from.node(id) {
+            Expr::Read { source, at } => Expr::Read { source: place(*source), at: at.clone() },
+            Expr::Call { function, args, output } => Expr::Call {
+                function: *function,
+                args: args.iter().map(|&source| place(source)).collect(),
+                output: *output,
+            },
+            node @ (Expr::Const(_)
+            | Expr::Number(_)
+            | Expr::Size(_)
+            | Expr::Map { .. }
+            | Expr::Reduce { .. }) => node.map_children(|child| done[&child]),
+        };
+        let new = to.intern(node, from.dtype(id));
+        done.insert(id, new);
+    }
+    done[&body]
+}
