@@ -239,9 +239,9 @@ impl Ctx<'_> {
             self.constants[var.index()] = Some(value);
             return;
         };
-        let ends = match stays {
-            Stays::First => self.ends(value),
-            stays => stays.ends().map(|(low, high)| (Rc::new(low), Rc::new(high))),
+        let ends = match (stays, stays.ends()) {
+            (Stays::First, _) => self.ends(value),
+            (_, ends) => ends.map(|(low, high)| (Rc::new(low), Rc::new(high))),
         };
         if let Some(ends) = ends {
             self.stays.insert(var, ends);
