@@ -204,8 +204,8 @@ fn rows_of_coordinates(data: &Data) -> Result<Tensor, Failure> {
     let shape = data.tensor("shape")?.cast(DType::I64)?.to_vec::<i64>()?;
     let shape: Vec<usize> = shape.into_iter().map(|extent| extent as usize).collect();
     let coordinates = [data.tensor("row")?.clone(), data.tensor("col")?.clone()];
-    let matrix = Tensor::coo(shape, &coordinates, data.tensor("data")?.clone(), Duplicates::Sum)?;
-    Ok(matrix.with_format(&Format::csr())?)
+    let (values, zero) = (data.tensor("data")?.clone(), Scalar::zero(data.tensor("data")?.dtype()));
+    Ok(Tensor::from_entries(shape, &coordinates, values, zero, Duplicates::Sum, &Format::csr())?)
 }
 
 /// Every vertex that has no level looks for a neighbour that got one in the last step.
