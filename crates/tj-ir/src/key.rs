@@ -210,7 +210,7 @@ impl Structure {
         }
         match &node.kind {
             Kind::Failed(error) => return Err(error.clone()),
-            Kind::Input { name } => {
+            Kind::Input { name, .. } => {
                 let cause = Cause::NoData { name: name.to_string() };
                 return Err(IrError::new(cause, node.location));
             }
@@ -269,6 +269,13 @@ impl Structure {
                 if broadcasts {
                     self.fits(arg.shape(), &node.shape);
                 }
+            }
+            // What a result is converted to is no part of the program, but for the fill that follows from it.
+            Kind::Format { arg, format } => {
+                let is_stored = !format.is_strided();
+                self.has_fills |= is_stored;
+                self.words.0.extend([12, u64::from(is_stored)]);
+                self.arg(arg);
             }
             Kind::Reduce { op, arg, axis } => {
                 self.words.0.push(6);

@@ -100,6 +100,7 @@ impl Known {
             | Kind::Const(_)
             | Kind::Positions
             | Kind::Map { .. }
+            | Kind::Format { .. }
             | Kind::Reduce { .. }
             | Kind::Parts { .. }
             | Kind::Matmul { .. }
@@ -266,7 +267,7 @@ impl<'t> Cut<'t> {
         for &node in self.nodes {
             let own = match &node.kind {
                 Kind::Map { .. } | Kind::Parts { .. } => 1,
-                Kind::Move { .. } => 0,
+                Kind::Move { .. } | Kind::Format { .. } => 0,
                 Kind::Failed(_)
                 | Kind::Input { .. }
                 | Kind::Data(_)
@@ -309,6 +310,7 @@ fn is_work(node: &Node) -> bool {
         | Kind::Positions
         | Kind::Map { .. }
         | Kind::Move { .. }
+        | Kind::Format { .. }
         | Kind::Parts { .. }
         | Kind::Select { .. } => false,
     }

@@ -123,6 +123,7 @@ impl Plan {
             numbers,
             symbols,
             complex_inputs: _,
+            storage: _,
             complex_outputs: _,
             deferred: _,
         } = trace;

@@ -7,10 +7,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use smallvec::SmallVec;
+use tj_ir::InputDecl;
 use tj_plan::Engine;
 use tj_tensor::Tensor;
 
-use crate::bind::input_name;
+use crate::bind::{Binder, input_name};
 use crate::budget;
 use crate::clock::KernelClock;
 use crate::error::Error;
@@ -52,7 +53,7 @@ impl<'t> Call<'t> {
         bindings: &[(&str, i64)],
         arguments: Arguments,
     ) -> Result<Call<'t>, Error> {
-        let inputs = order(program, named, given)?;
+        let inputs = order(&program.fused.plan.inputs, &program.binder, named, given)?;
         let values = program.binder.bind(&inputs, bindings)?;
         Call::bound(program, inputs, program.bind(values, bindings)?, max_bytes, arguments)
     }
@@ -138,13 +139,12 @@ impl<'t> Call<'t> {
 
 /// Arguments in the order of the program's inputs.
 pub(crate) fn order<'t>(
-    program: &'t Program,
+    inputs: &'t [InputDecl],
+    binder: &Binder,
     named: &[(String, usize)],
     given: &[(&str, &'t Tensor)],
 ) -> Result<SmallVec<[&'t Tensor; 8]>, Error> {
-    let plan = &program.fused.plan;
-    let mut found: SmallVec<[Option<&Tensor>; 8]> =
-        plan.inputs.iter().map(|decl| decl.data.as_ref()).collect();
+    let mut found: SmallVec<[Option<&Tensor>; 8]> = inputs.iter().map(|decl| decl.data.as_ref()).collect();
     for &(name, tensor) in given {
         let Some((_, at)) = named.iter().find(|(known, _)| known == name) else {
             let known = named.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
@@ -155,11 +155,11 @@ pub(crate) fn order<'t>(
             return Err(Error::RepeatedInput { name: name.to_string() });
         }
     }
-    let each = found.into_iter().zip(&plan.inputs).enumerate();
+    let each = found.into_iter().zip(inputs).enumerate();
     each.map(|(position, (tensor, decl))| {
         tensor.ok_or_else(|| Error::MissingInput {
             name: input_name(decl, position),
-            declared: program.binder.declared(position).to_string(),
+            declared: binder.declared(position).to_string(),
         })
     })
     .collect()

@@ -7,7 +7,7 @@
 //! A scheduler decides and never transforms; each stage is shown to the observer.
 
 use tj_ir::trace::trace_stage;
-use tj_ir::{Dim, DimError, Known, LazyTensor, Symbol};
+use tj_ir::{Dim, DimError, Known, LazyTensor, Storage, Symbol};
 use tj_kernel::verify::{BoundGuard, verify};
 use tj_kernel::{Lowered, lower};
 use tj_plan::{
@@ -39,7 +39,7 @@ pub(crate) fn compile(
     observer: &mut dyn Observer,
 ) -> Result<Compiled, Error> {
     let mut clock = Clock::new(observer);
-    let Canonical { plan, complex, deferred } = canonical(outputs, known, options, &mut clock)?;
+    let Canonical { plan, complex, deferred, .. } = canonical(outputs, known, options, &mut clock)?;
     let program = compile_plan(plan, complex, options, scheduler, &mut clock)?;
     Ok(Compiled { program, deferred })
 }
@@ -48,6 +48,8 @@ pub(crate) fn compile(
 pub(crate) struct Canonical {
     pub plan: Plan,
     pub complex: ComplexAxes,
+    /// How each input is stored.
+    pub storage: Vec<Storage>,
     pub deferred: Vec<Option<Symbol>>,
 }
 
@@ -60,6 +62,7 @@ pub(crate) fn canonical(
 ) -> Result<Canonical, Error> {
     let mut traced = trace_stage(&options.inputs, outputs, known)?;
     let deferred = std::mem::take(&mut traced.deferred);
+    let storage = std::mem::take(&mut traced.storage);
     let complex = ComplexAxes {
         inputs: std::mem::take(&mut traced.complex_inputs),
         outputs: std::mem::take(&mut traced.complex_outputs),
@@ -71,7 +74,7 @@ pub(crate) fn canonical(
     let plan = canonicalise(&traced);
     debug_verify("canonicalise", &plan, Form::Canonical);
     clock.done(Stage::Plan, &|| explain::plan(&plan));
-    Ok(Canonical { plan, complex, deferred })
+    Ok(Canonical { plan, complex, storage, deferred })
 }
 
 /// Compiles a canonical plan.

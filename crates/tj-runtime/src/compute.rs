@@ -29,6 +29,7 @@ use crate::reason::reason;
 use crate::report::RunReport;
 use crate::select::Taken;
 use crate::stages;
+use crate::walked::{Times, finished};
 
 thread_local! {
     /// Memory for reading a program, kept from one to the next.
@@ -165,13 +166,6 @@ pub fn fuse_with<A: Defer, R: Compute>(
     compute_with(f(args.defer()), scheduler)
 }
 
-/// Whether a run says how long each kernel took.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Times {
-    Ignored,
-    Measured,
-}
-
 /// What ran, and what it cost.
 pub(crate) struct Ran {
     cached: Arc<Cached>,
@@ -234,15 +228,15 @@ fn run_program(
         .read_stage(lazies, known)
         .map_err(Error::from)
         .and_then(|()| run_read(lazies, known, &mut structure, options, scheduler, times));
-    let has_fills = structure.has_fills();
+    let has_fills = structure.has_fills() || lazies.iter().any(|lazy| lazy.format().is_some());
     structure.clear();
     STRUCTURE.set(Some(structure));
     let (values, ran) = ran?;
     if !has_fills {
         return Ok((values, ran));
     }
-    let filled = values.into_iter().zip(lazies).map(|(value, lazy)| value.with_fill(lazy.fill()));
-    Ok((filled.collect::<Result<_, _>>()?, ran))
+    let wanted = lazies.iter().map(|lazy| (lazy.fill(), lazy.format()));
+    Ok((finished(values, wanted, options.max_bytes)?, ran))
 }
 
 fn run_read(

@@ -7,7 +7,7 @@
 //! What it must never know: file formats, the command line.
 //!
 //! Modules in reading order: `graph`, `compile`, `observe`, `program`, `bind`, `executable`, `run`, `code`, `select`, `outputs`,
-//! `compute`, `cache`, `stages`.
+//! `compute`, `cache`, `stages`, `chain`, `walked`.
 
 #![deny(unsafe_code)]
 
@@ -48,6 +48,7 @@ mod stages;
 #[cfg(feature = "c")]
 pub mod toolchain;
 mod view;
+mod walked;
 
 pub use cache::{
     CacheEntry, CacheReport, cache_entries, cache_report, clear_cache, set_cache_bytes, set_kept_bytes,

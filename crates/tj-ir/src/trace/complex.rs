@@ -128,6 +128,7 @@ impl Ctx<'_> {
             | Kind::Const(_)
             | Kind::Size(_)
             | Kind::Positions
+            | Kind::Format { .. }
             | Kind::Call { .. }
             | Kind::Select { .. } => unreachable!("trace: {} is a leaf, or whole", node.word()),
         };

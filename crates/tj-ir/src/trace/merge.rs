@@ -49,6 +49,7 @@ pub(super) fn merge(nodes: &[&Node], known: &Known) -> Merged {
             | Kind::Size(_)
             | Kind::Positions
             | Kind::Move { .. }
+            | Kind::Format { .. }
             | Kind::Reduce { .. }
             | Kind::Select { .. } => {}
         }

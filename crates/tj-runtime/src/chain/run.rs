@@ -144,7 +144,10 @@ impl Runner<'_> {
                     match filled.stored() {
                         Some(stored) if *stored.format() == operand.format => filled,
                         Some(_) | None => {
-                            budget::check(self.max, converted_bytes(&filled, &operand.format))?;
+                            budget::check(
+                                self.max,
+                                converted_bytes(&filled, filled.stored_count(), &operand.format),
+                            )?;
                             filled.in_format(&operand.format)?
                         }
                     }
@@ -340,9 +343,10 @@ fn blocks(starts: &[i64], counts: &[i64]) -> Vec<Block> {
     tasks.map(block).collect()
 }
 
-/// What a tensor takes in a format of dense levels and lists, at most: a dense level has a position for each coordinate.
-fn converted_bytes(tensor: &Tensor, format: &Format) -> u64 {
-    let entries = tensor.stored_count() as u64;
+/// What a tensor of so many entries takes in a format of dense levels and lists, at most: a dense level has a position for
+/// each coordinate.
+pub(crate) fn converted_bytes(tensor: &Tensor, entries: usize, format: &Format) -> u64 {
+    let entries = entries as u64;
     let extent = |level: &LevelFormat| match (level.coordinate, level.kind) {
         (Coordinate::Dim(dim), LevelKind::Dense) => tensor.shape()[dim] as u64,
         (_, _) => 1,
