@@ -184,6 +184,8 @@ pub(crate) fn of_node(node: &Node, known: &dyn Fn(&LazyTensor) -> Filled) -> Fil
         }
         Kind::Size(_) => return Filled::Scalar(None),
         Kind::Data(tensor) => Fill::of_data(tensor),
+        Kind::Owned(_) if node.shape.is_empty() => return Filled::Scalar(None),
+        Kind::Owned(data) => data.fill.map(Fill::of_value),
         Kind::Map { op, args } => {
             let args: Vec<Filled> = args.iter().map(known).collect();
             let fill = of_map(*op, &args);

@@ -10,7 +10,7 @@
 //!
 //! **Cost.** One allocation of some 200 bytes a node (for up to four axes); no arena, no ids: `trace` gives those.
 //!
-//! Modules in reading order: leaves (`build`, `defer`, `create`, `positions`), how they and results are stored (`format`), operators (`elementwise`, `operators`, `complex`), moves
+//! Modules in reading order: leaves (`build`, `defer`, `owned`, `create`, `positions`), how they and results are stored (`format`), operators (`elementwise`, `operators`, `complex`), moves
 //! (`movement`, `index`, `shape`, `arrange`, `diagonal`, `join`, `window`), operators of the user's own (`define`), reductions (`reduce`, `statistics`, `nan`,
 //! `normalise`), products (`contract`, `einsum`, `products`, `einop`), functions of whole tensors (`call`, `sort`,
 //! `gather`, `linalg`, `fft`), what values decide the size of (`select`), and `random`. All but the kinds of node below are compositions of these kinds, so that no other
@@ -44,6 +44,7 @@ mod movement;
 mod nan;
 mod normalise;
 mod operators;
+mod owned;
 mod positions;
 mod products;
 mod quantile;
@@ -95,6 +96,8 @@ pub use elementwise::Operand;
 pub use format::Storage;
 pub use index::Parts;
 pub use join::{concat, stack};
+pub(crate) use owned::OwnedData;
+pub use owned::{Owned, defer_owned};
 pub use products::{Dot, cross, dot, inner, kron, outer, tensordot, vecdot};
 pub use ranges::{End, Number, arange, arange_in, geomspace, linspace, logspace};
 pub use reduce::{Axes, Reducer, axis};
@@ -131,6 +134,8 @@ pub(crate) enum Kind {
     Input { name: Arc<str>, storage: Storage },
     /// A tensor that is there already.
     Data(Arc<Tensor>),
+    /// A tensor that is there until a program takes it.
+    Owned(OwnedData),
     /// A number; rank 0.
     Const(Scalar),
     /// A size as a number; rank 0.
@@ -246,6 +251,7 @@ impl LazyTensor {
             Kind::Failed(error) => Err(error.clone()),
             Kind::Input { .. }
             | Kind::Data(_)
+            | Kind::Owned(_)
             | Kind::Const(_)
             | Kind::Size(_)
             | Kind::Positions
@@ -276,7 +282,7 @@ impl Node {
     pub(crate) fn word(&self) -> &str {
         match &self.kind {
             Kind::Input { name, .. } => name,
-            Kind::Data(_) => "data",
+            Kind::Data(_) | Kind::Owned(_) => "data",
             Kind::Const(_) => "number",
             Kind::Size(_) => "size",
             Kind::Positions => "positions",
@@ -306,6 +312,7 @@ impl Node {
         match &self.kind {
             Kind::Input { .. }
             | Kind::Data(_)
+            | Kind::Owned(_)
             | Kind::Const(_)
             | Kind::Size(_)
             | Kind::Positions
@@ -329,6 +336,7 @@ impl Node {
         match std::mem::replace(&mut self.kind, Kind::Const(Scalar::Bool(false))) {
             Kind::Input { .. }
             | Kind::Data(_)
+            | Kind::Owned(_)
             | Kind::Const(_)
             | Kind::Size(_)
             | Kind::Positions

@@ -97,6 +97,7 @@ impl Known {
             Kind::Failed(_)
             | Kind::Input { .. }
             | Kind::Data(_)
+            | Kind::Owned(_)
             | Kind::Const(_)
             | Kind::Positions
             | Kind::Map { .. }
@@ -271,6 +272,7 @@ impl<'t> Cut<'t> {
                 Kind::Failed(_)
                 | Kind::Input { .. }
                 | Kind::Data(_)
+                | Kind::Owned(_)
                 | Kind::Const(_)
                 | Kind::Size(_)
                 | Kind::Positions
@@ -305,6 +307,7 @@ fn is_work(node: &Node) -> bool {
         Kind::Failed(_)
         | Kind::Input { .. }
         | Kind::Data(_)
+        | Kind::Owned(_)
         | Kind::Const(_)
         | Kind::Size(_)
         | Kind::Positions

@@ -57,6 +57,8 @@ pub struct Trace {
     pub complex_inputs: Vec<bool>,
     /// How each input is stored.
     pub storage: Vec<Storage>,
+    /// Which inputs the program is given for good.
+    pub owned: Vec<bool>,
     /// Which outputs are complex to whoever asks for them, as `complex_inputs`.
     pub complex_outputs: Vec<bool>,
     /// The deferred or counted symbol that each of `symbols` stands for, if it does.
@@ -208,6 +210,12 @@ impl<'k> Ctx<'k> {
             Kind::Data(tensor) => {
                 let reals = reals(tensor, node)?;
                 return Ok(self.new_input(None, node, shape, Some(reals)));
+            }
+            Kind::Owned(data) => {
+                let reals = reals(&*data.owned.look(node.location)?, node)?;
+                let traced = self.new_input(None, node, shape, Some(reals));
+                self.trace.owned.iter_mut().last().into_iter().for_each(|owned| *owned = true);
+                return Ok(traced);
             }
             Kind::Const(value) if node.dtype.is_complex() => return Ok(self.complex_number(*value)),
             Kind::Const(value) => return Ok(Traced::Leaf(self.number(*value))),
@@ -414,6 +422,7 @@ impl<'k> Ctx<'k> {
         self.trace.inputs.push(InputDecl { name, dtype, shape, data });
         self.trace.complex_inputs.push(node.dtype.is_complex());
         self.trace.storage.push(Storage::default());
+        self.trace.owned.push(false);
         Traced::whole(Source::Input(self.trace.inputs.len() as u32 - 1), node.dtype)
     }
 

@@ -124,6 +124,7 @@ impl Plan {
             symbols,
             complex_inputs: _,
             storage: _,
+            owned: _,
             complex_outputs: _,
             deferred: _,
         } = trace;

@@ -35,12 +35,12 @@ pub(crate) struct Call<'t> {
 }
 
 /// Whether the arguments of a call are needed after it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Arguments {
+#[derive(Clone, Copy)]
+pub(crate) enum Arguments<'a> {
     /// They stay with the caller.
     Kept,
-    /// The call may write to those that nobody else holds.
-    Given,
+    /// The call may write to those of these, by position, that nobody else holds.
+    Given(&'a dyn Fn(usize) -> bool),
 }
 
 impl<'t> Call<'t> {
@@ -51,7 +51,7 @@ impl<'t> Call<'t> {
         max_bytes: MaxBytes,
         given: &[(&str, &'t Tensor)],
         bindings: &[(&str, i64)],
-        arguments: Arguments,
+        arguments: Arguments<'_>,
     ) -> Result<Call<'t>, Error> {
         let inputs = order(&program.fused.plan.inputs, &program.binder, named, given)?;
         let values = program.binder.bind(&inputs, bindings)?;
@@ -64,7 +64,7 @@ impl<'t> Call<'t> {
         inputs: SmallVec<[&'t Tensor; 8]>,
         bound: Arc<Bound>,
         max_bytes: MaxBytes,
-        arguments: Arguments,
+        arguments: Arguments<'_>,
     ) -> Result<Call<'t>, Error> {
         let strided: SmallVec<[usize; 8]> =
             (0..inputs.len()).filter(|&i| !inputs[i].is_contiguous()).collect();
@@ -74,10 +74,12 @@ impl<'t> Call<'t> {
         }
         let mut donated: SmallVec<[(usize, usize); 4]> = SmallVec::new();
         let mut donated_bytes = 0;
-        if arguments == Arguments::Given && matches!(program.engine, Engine::Compiled(_)) {
+        if let Arguments::Given(may) = arguments
+            && matches!(program.engine, Engine::Compiled(_))
+        {
             for &(input, output) in &program.donations {
                 let taken = donated.iter().any(|&(i, k)| i == input || k == output);
-                if !taken && inputs[input].owns_buffer() {
+                if !taken && may(input) && inputs[input].owns_buffer() {
                     donated.push((input, output));
                     donated_bytes += bytes(inputs[input].shape(), inputs[input].dtype().size())?;
                 }

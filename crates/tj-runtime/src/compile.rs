@@ -39,8 +39,8 @@ pub(crate) fn compile(
     observer: &mut dyn Observer,
 ) -> Result<Compiled, Error> {
     let mut clock = Clock::new(observer);
-    let Canonical { plan, complex, deferred, .. } = canonical(outputs, known, options, &mut clock)?;
-    let program = compile_plan(plan, complex, options, scheduler, &mut clock)?;
+    let Canonical { plan, complex, owned, deferred, .. } = canonical(outputs, known, options, &mut clock)?;
+    let program = compile_plan(plan, complex, &owned, options, scheduler, &mut clock)?;
     Ok(Compiled { program, deferred })
 }
 
@@ -50,6 +50,8 @@ pub(crate) struct Canonical {
     pub complex: ComplexAxes,
     /// How each input is stored.
     pub storage: Vec<Storage>,
+    /// Which inputs the program is given for good.
+    pub owned: Vec<bool>,
     pub deferred: Vec<Option<Symbol>>,
 }
 
@@ -63,6 +65,7 @@ pub(crate) fn canonical(
     let mut traced = trace_stage(&options.inputs, outputs, known)?;
     let deferred = std::mem::take(&mut traced.deferred);
     let storage = std::mem::take(&mut traced.storage);
+    let owned = std::mem::take(&mut traced.owned);
     let complex = ComplexAxes {
         inputs: std::mem::take(&mut traced.complex_inputs),
         outputs: std::mem::take(&mut traced.complex_outputs),
@@ -74,13 +77,14 @@ pub(crate) fn canonical(
     let plan = canonicalise(&traced);
     debug_verify("canonicalise", &plan, Form::Canonical);
     clock.done(Stage::Plan, &|| explain::plan(&plan));
-    Ok(Canonical { plan, complex, storage, deferred })
+    Ok(Canonical { plan, complex, storage, owned, deferred })
 }
 
-/// Compiles a canonical plan.
+/// Compiles a canonical plan. Besides named inputs those that are `owned` may be given away by a call.
 pub(crate) fn compile_plan(
     plan: Plan,
     complex: ComplexAxes,
+    owned: &[bool],
     options: &CompileOptions,
     scheduler: &dyn Scheduler,
     clock: &mut Clock<'_>,
@@ -98,7 +102,7 @@ pub(crate) fn compile_plan(
         Engine::Compiled(_) | Engine::InterpretKernel => schedule(&fused, lower(&fused)),
     };
     if options.reuse {
-        share_memory(&mut kernels, &fused.plan);
+        share_memory(&mut kernels, &fused.plan, owned);
     }
     finish(fused, complex, kernels, options, engine, clock)
 }

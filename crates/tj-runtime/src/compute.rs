@@ -12,7 +12,7 @@ use std::time::Instant;
 use smallvec::SmallVec;
 use tj_ir::{Cause, Defer, Known, LazyTensor, Structure};
 use tj_plan::{Backend, Engine, Scheduler};
-use tj_tensor::Tensor;
+use tj_tensor::{Buffer, Tensor};
 
 use crate::bind::Values;
 use crate::cache::{self, Cached, Compiled, Facts};
@@ -22,7 +22,7 @@ use crate::compile::compile;
 use crate::error::Error;
 use crate::executable::Executable;
 use crate::observe::Silent;
-use crate::options::CompileOptions;
+use crate::options::{CompileOptions, MaxBytes};
 use crate::outputs::{Compute, Lazies};
 use crate::program::internal;
 use crate::reason::reason;
@@ -205,12 +205,14 @@ fn run_lazies(
     scheduler: &dyn Scheduler,
     times: Times,
 ) -> Result<(Vec<Tensor>, SmallVec<[Ran; 1]>), Error> {
-    let mut program =
-        |lazies: &[LazyTensor], known: &Known| run_program(lazies, known, options, scheduler, times);
-    match program(lazies, &Known::new()) {
+    let program = |lazies: &[LazyTensor], known: &Known, owned| {
+        run_program(lazies, known, options, scheduler, times, owned)
+    };
+    match program(lazies, &Known::new(), UseOfOwned::Take) {
         Ok((values, ran)) => Ok((values, SmallVec::from_iter([ran]))),
         Err(Error::Program(error)) if matches!(*error.cause, Cause::Counted { .. }) => {
-            stages::run(lazies, options.max_bytes, &mut program)
+            let mut stage = |lazies: &[LazyTensor], known: &Known| program(lazies, known, UseOfOwned::Read);
+            stages::run(lazies, options.max_bytes, &mut stage)
         }
         Err(error) => Err(error),
     }
@@ -222,12 +224,13 @@ fn run_program(
     options: &CompileOptions,
     scheduler: &dyn Scheduler,
     times: Times,
+    owned: UseOfOwned,
 ) -> Result<(Vec<Tensor>, Ran), Error> {
     let mut structure = STRUCTURE.take().unwrap_or_default();
     let ran = structure
         .read_stage(lazies, known)
         .map_err(Error::from)
-        .and_then(|()| run_read(lazies, known, &mut structure, options, scheduler, times));
+        .and_then(|()| run_read(lazies, known, &mut structure, options, scheduler, times, owned));
     let has_fills = structure.has_fills() || lazies.iter().any(|lazy| lazy.format().is_some());
     structure.clear();
     STRUCTURE.set(Some(structure));
@@ -246,6 +249,7 @@ fn run_read(
     options: &CompileOptions,
     scheduler: &dyn Scheduler,
     times: Times,
+    use_of_owned: UseOfOwned,
 ) -> Result<(Vec<Tensor>, Ran), Error> {
     add_words(structure, options, scheduler);
     let is_walked = add_storage(structure, lazies, options, scheduler);
@@ -253,6 +257,14 @@ fn run_read(
     let cached = cache::find(structure.words(), compile)?;
     let sizes = cached.sizes.iter().map(|&at| structure.value(at));
     let values: Values = sizes.collect();
+    let owned = match use_of_owned {
+        UseOfOwned::Take => structure.take_owned()?,
+        UseOfOwned::Read => Vec::new(),
+    };
+    if let (Compiled::One(executable), false) = (&cached.code, owned.is_empty()) {
+        let (outputs, spent) = run_owned(executable, structure, &owned, values, options.max_bytes, times)?;
+        return Ok((outputs, Ran { cached: cached.clone(), spent: SmallVec::from_iter([spent]) }));
+    }
     let inputs: SmallVec<[&Tensor; 8]> = structure.inputs().iter().map(|tensor| &**tensor).collect();
     let executable = match &cached.code {
         Compiled::One(executable) => executable,
@@ -274,6 +286,59 @@ fn run_read(
     let (outputs, cost) = executable.finish(&call, structure.numbers(), SmallVec::new())?;
     let kernel_times = call.kernel_times(&executable.program);
     Ok((outputs, Ran { cached: cached.clone(), spent: SmallVec::from_iter([(0, cost, kernel_times)]) }))
+}
+
+/// What a program does with data that are given to it for good.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum UseOfOwned {
+    /// It is the only one that needs them.
+    Take,
+    /// A later stage may need them, too.
+    Read,
+}
+
+/// Runs a program that is given these inputs for good: outputs are written to the memory of those that nobody else holds,
+/// where that is safe.
+fn run_owned(
+    executable: &Executable,
+    structure: &mut Structure,
+    owned: &[usize],
+    values: Values,
+    max: MaxBytes,
+    times: Times,
+) -> Result<(Vec<Tensor>, Spent), Error> {
+    let program = &executable.program;
+    if !program.donations.is_empty() {
+        // What an earlier run has made is also held here, for later runs.
+        owned.iter().for_each(|&at| executable.pools.forget(&structure.inputs()[at]));
+    }
+    let (call, taken) = {
+        let inputs = references(structure);
+        if !program.binder.fits(&inputs, &values) {
+            return Err(internal("compute", &"a program was found that is for other sizes"));
+        }
+        let may = |at: usize| owned.contains(&at) && Arc::strong_count(&structure.inputs()[at]) == 1;
+        let bound = program.bind(values, &[])?;
+        let call = Call::bound(program, inputs, bound, max, Arguments::Given(&may))?;
+        let call = call.with_inputs(SmallVec::new());
+        let mut taken: SmallVec<[(usize, Buffer); 4]> = SmallVec::new();
+        for &(input, output) in &call.donated {
+            let buffer = structure.take_input(input).and_then(|tensor| tensor.try_into_buffer().ok());
+            taken.push((output, buffer.ok_or_else(|| internal("donation", &"data that others hold"))?));
+        }
+        (call, taken)
+    };
+    let mut call = call.with_inputs(references(structure));
+    if times == Times::Measured {
+        call = call.timed(program);
+    }
+    let (outputs, cost) = executable.finish(&call, structure.numbers(), taken)?;
+    let kernel_times = call.kernel_times(program);
+    Ok((outputs, (0, cost, kernel_times)))
+}
+
+fn references(structure: &Structure) -> SmallVec<[&Tensor; 8]> {
+    structure.inputs().iter().map(|tensor| &**tensor).collect()
 }
 
 /// Adds how each argument is stored, if kernels shall walk one: then the program is a chain.

@@ -152,7 +152,7 @@ impl CompiledGraph {
             Some(walked) => Code::Walked(Box::new(walked)),
             None => {
                 let Canonical { plan, complex, .. } = canonical;
-                let program = compile_plan(plan, complex, &options, &*scheduler, &mut clock)?;
+                let program = compile_plan(plan, complex, &[], &options, &*scheduler, &mut clock)?;
                 let executable = Executable::new(program);
                 Code::Dense(Box::new(Dense { executable, totals: Mutex::default() }))
             }
@@ -405,7 +405,7 @@ impl CompiledGraph {
         program: &'t Program,
         inputs: &[(&str, &'t Tensor)],
         bindings: &[(&str, i64)],
-        arguments: Arguments,
+        arguments: Arguments<'_>,
     ) -> Result<Call<'t>, Error> {
         let _current = Taken::take();
         Call::prepare(program, &self.named, self.max_bytes, inputs, bindings, arguments)
@@ -454,7 +454,8 @@ impl CompiledGraph {
             // What an earlier call has made is also held here, for later calls.
             inputs.iter().for_each(|(_, tensor)| executable.pools.forget(tensor));
         }
-        let call = self.prepare(&executable.program, &borrowed(&inputs), bindings, Arguments::Given)?;
+        let call =
+            self.prepare(&executable.program, &borrowed(&inputs), bindings, Arguments::Given(&|_| true))?;
         let call = call.with_inputs(SmallVec::new());
         let mut taken: SmallVec<[(usize, Buffer); 4]> = SmallVec::new();
         for &(input, output) in &call.donated {

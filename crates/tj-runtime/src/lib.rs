@@ -64,7 +64,7 @@ pub use outputs::{Compute, Lazies};
 pub use report::RunReport;
 pub use select::{get_scheduler, set_scheduler, with_scheduler};
 // What a scheduler outside of this workspace needs, and a user of one.
-pub use tj_ir::{LazyTensor, Source, defer};
+pub use tj_ir::{LazyTensor, Source, defer, defer_owned};
 pub use tj_plan::{
     Backend, DefaultScheduler, Engine, GroupDecision, Grouping, InterpretKernel, InterpretPlan, On, Plan,
     QueryId, Reason, Scheduler, Sizes, Unfused,

@@ -304,7 +304,7 @@ impl ScalarOp {
                 Kind::Move { name, arg, .. } if *name == BROADCAST && arg.rank() == 0 => writer.value(arg),
                 Kind::Format { arg, .. } => writer.value(arg),
                 Kind::Parts { .. } => return Ok(Instance::Complex),
-                Kind::Input { .. } | Kind::Data(_) | Kind::Size(_) | Kind::Positions => {
+                Kind::Input { .. } | Kind::Data(_) | Kind::Owned(_) | Kind::Size(_) | Kind::Positions => {
                     let problem = format!("its body reads {}, which is no argument of it", node.word());
                     return Err(self.wrong(problem));
                 }

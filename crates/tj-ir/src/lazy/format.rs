@@ -85,6 +85,7 @@ impl LazyTensor {
             Kind::Format { format, .. } => Some(format),
             Kind::Input { storage, .. } => storage.format.as_deref(),
             Kind::Data(_)
+            | Kind::Owned(_)
             | Kind::Const(_)
             | Kind::Size(_)
             | Kind::Positions

@@ -125,6 +125,7 @@ impl Ctx<'_> {
             Kind::Failed(_)
             | Kind::Input { .. }
             | Kind::Data(_)
+            | Kind::Owned(_)
             | Kind::Const(_)
             | Kind::Size(_)
             | Kind::Positions

@@ -45,6 +45,7 @@ pub(super) fn merge(nodes: &[&Node], known: &Known) -> Merged {
             Kind::Failed(_)
             | Kind::Input { .. }
             | Kind::Data(_)
+            | Kind::Owned(_)
             | Kind::Const(_)
             | Kind::Size(_)
             | Kind::Positions

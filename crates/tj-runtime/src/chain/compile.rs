@@ -79,7 +79,7 @@ pub(crate) fn compile_canonical(
             StepProgram::Dense(plan) => {
                 let plan = Plan { guards, ..*plan };
                 let complex = ComplexAxes::none(&plan);
-                let mut program = compile_plan(plan, complex, options, scheduler, clock)?;
+                let mut program = compile_plan(plan, complex, &[], options, scheduler, clock)?;
                 program.forget_data();
                 Work::Dense(Box::new(Executable::new(program)))
             }
@@ -88,7 +88,7 @@ pub(crate) fn compile_canonical(
                 let from = plan.inputs.iter().take(step.from.len());
                 let is_cut = from.map(|input| !input.shape.is_empty()).collect();
                 let complex = ComplexAxes::none(&plan);
-                let mut program = compile_plan(plan, complex, options, scheduler, clock)?;
+                let mut program = compile_plan(plan, complex, &[], options, scheduler, clock)?;
                 program.forget_data();
                 let executable = Executable::new(program);
                 let fold = match stretched.fold {
