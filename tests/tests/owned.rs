@@ -3,9 +3,10 @@
 
 use tensorjit::{
     CompileOptions, CompiledGraph, DType, Duplicates, Error, Format, InterpretKernel, InterpretPlan,
-    LazyTensor, Scalar, Tensor, compute, compute_reported, defer, defer_owned, explain, input, where_,
+    LazyTensor, Leaf, Scalar, Tensor, compute, compute_reported, defer, defer_owned, explain, input, where_,
     with_scheduler,
 };
+use tj_tests::rng::Rng;
 
 /// Large enough that memory of results is kept for later runs.
 const N: usize = 20_000;
@@ -24,9 +25,9 @@ fn a_loop_updates_in_place() {
     let mut x = numbers(N);
     let memory = x.data_ptr();
     for step in 0..4 {
-        // The reference keeps the lazy tensor alive while the program runs.
+        // What a method was called on is alive while the program runs.
         let (next, report) =
-            compute_reported(where_(&defer(&mask), &defer(&new), &(defer_owned(x) + 1.0))).unwrap();
+            compute_reported(where_(&defer(&mask), defer(&new), defer_owned(x).abs() + 1.0)).unwrap();
         x = next;
         assert_eq!((x.data_ptr(), report.donated_inputs), (memory, 1), "{step}");
         assert_eq!(report.allocations, 0);
@@ -130,7 +131,76 @@ fn a_graph_keeps_what_it_is_built_with() {
 fn a_sparse_mask_selects_from_data_that_are_given() {
     let at = Tensor::from(vec![3_i64, 7]);
     let mask = Tensor::coo([N], &[at], vec![true, true], Duplicates::Refuse).unwrap();
-    let next = where_(&defer(&mask), 5.0, &defer_owned(numbers(N)));
+    let next = where_(&defer(&mask), 5.0, defer_owned(numbers(N)));
     let found = compute(next).unwrap().to_vec::<f64>().unwrap();
     assert_eq!((found[3], found[7], found[8], found.len()), (5.0, 5.0, 8.0, N));
+}
+
+/// A matrix with about one element of four other than the fill, some of which are stored as the fill.
+fn matrix(seed: u64, shape: [usize; 2], format: &str) -> Tensor {
+    let mut rng = Rng::new(seed);
+    let n = shape[0] * shape[1];
+    let all: Vec<f64> = (0..n).map(|_| [0.0, 0.0, 0.0, 1.0, -2.0][rng.below(5)]).collect();
+    let dense = Tensor::from_shape_vec(shape, all).unwrap();
+    let stored = dense.with_fill(Some(0.0.into())).unwrap().with_format(&format.parse().unwrap()).unwrap();
+    // Doubled values with one in four that became 0.
+    let values = stored.stored_count();
+    let values = Tensor::from((0..values).map(|at| (at % 4) as f64).collect::<Vec<_>>());
+    match stored.stored().map(|stored| stored.leaf().clone()) {
+        Some(Leaf::Values(_)) => stored.with_values(values, 0.0.into()).unwrap(),
+        _ => stored,
+    }
+}
+
+#[test]
+fn an_update_is_the_selection() {
+    type Program = fn([&LazyTensor; 2], &LazyTensor) -> Vec<LazyTensor>;
+    let programs: [Program; 14] = [
+        |[a, _], x| vec![where_(&a.not_equal(0.0), 7.5, x)],
+        |[a, _], x| vec![where_(&a.equal(0.0), x, 7.5)],
+        |[a, b], x| vec![where_(&a.greater(b), a, x)],
+        |[a, b], x| vec![where_(&(a.not_equal(0.0) & b.not_equal(0.0)), x * 2.0 + b, x)],
+        |[a, b], x| vec![where_(&(a.not_equal(0.0) | b.not_equal(0.0)), a + b, x)],
+        |[a, b], x| {
+            vec![where_(
+                &a.not_equal(0.0),
+                a.matmul(&b.transpose()).sum(1).reshape(&[None, Some(1.into())]),
+                x,
+            )]
+        },
+        |[a, _], x| vec![where_(&a.not_equal(0.0), x.flip(0), x)],
+        |[a, _], x| vec![where_(&a.not_equal(0.0), x.sum(0), x)],
+        // The argument is needed elsewhere, or is not the rest of the result.
+        |[a, _], x| vec![where_(&a.not_equal(0.0), 1.0, x), x.sum(0), x.clone()],
+        |[a, b], x| vec![where_(&a.not_equal(0.0), 1.0, x), where_(&b.not_equal(0.0), 2.0, x)],
+        |[a, _], x| vec![where_(&a.not_equal(0.0), 1.0, x.flip(1))],
+        |[a, _], x| vec![where_(&a.not_equal(0.0), 1.0, x) + 1.0],
+        |[a, _], x| vec![where_(&a.not_equal(0.0), 1.0, x).transpose()],
+        |[a, b], x| vec![where_(&a.not_equal(0.0), 1.0, where_(&b.not_equal(0.0), 2.0, x))],
+    ];
+    let formats = ["csr", "csc", "coo(2)", "dcsr", "bcsr(2, 2)", "{d0: dense, d1: runs}"];
+    for (number, program) in programs.iter().enumerate() {
+        for (at, shape) in [[5, 7], [0, 3], [3, 0], [70, 9]].into_iter().enumerate() {
+            let formats = [formats[(number + at) % 6], formats[(number + 3 * at) % 6]];
+            let [a, b] = [0, 1].map(|k| defer(&matrix(k, shape, formats[k as usize])));
+            let base = matrix(2, shape, "csr").to_dense().unwrap().cast(DType::F64).unwrap();
+            let expected =
+                with_scheduler(InterpretPlan, || compute(program([&a, &b], &defer(&base)))).unwrap();
+            // Alone, and beside others that hold the data.
+            let copy = || (defer(&base) + 0.0).clone();
+            let own = || defer_owned(compute(copy()).unwrap());
+            let shared = || defer_owned(base.clone());
+            let run = || [own(), shared()].map(|x| compute(program([&a, &b], &x)).unwrap());
+            for found in [run(), with_scheduler(InterpretKernel, run)].iter().flatten() {
+                for (found, expected) in found.iter().zip(&expected) {
+                    assert_eq!(found.shape(), expected.shape());
+                    assert_eq!(
+                        found.to_dense().unwrap().to_vec::<f64>().unwrap(),
+                        expected.to_dense().unwrap().to_vec::<f64>().unwrap(),
+                        "program {number}, {shape:?}, {formats:?}"
+                    );
+                }
+            }
+        }
+    }
 }

@@ -4,7 +4,8 @@
 //! for a result that is stored by levels needs room for its entries: the lengths of its arguments' lists bound them ([`room`]),
 //! or another program counts them first. So the memory of a result is known before anything is written; what turns out to be
 //! the fill is left out, and the gaps are closed where they are ([`gaps`]). What is constant on stretches of runs is a dense
-//! program on a value for each stretch, which the runtime cuts and puts together ([`stretches`]). Each program plans and verifies its own arena, and
+//! program on a value for each stretch, which the runtime cuts and puts together ([`stretches`]). What is an argument given for
+//! good, but for some elements, is that argument with these written into it ([`update`]). Each program plans and verifies its own arena, and
 //! results pass from one to the next as tensors.
 //!
 //! **Invariants.** Arguments are brought into the format that a nest was compiled for (a conversion, if need be), and what a
@@ -16,6 +17,7 @@ mod gaps;
 mod room;
 mod run;
 mod stretches;
+mod update;
 
 use std::hash::{Hash, Hasher};
 
@@ -111,10 +113,8 @@ impl Chain {
                 let step = self.steps.iter().find(|step| step.gives.contains(source));
                 step.is_some_and(|step| match &step.work {
                     Work::Dense(_) => false,
-                    Work::Nest(nest) => nest.result != ResultKind::Dense,
-                    Work::Stretches(code) => {
-                        code.fold.as_ref().is_none_or(|(nest, _)| nest.result != ResultKind::Dense)
-                    }
+                    Work::Nest(nest) => nest.is_stored(),
+                    Work::Stretches(code) => code.fold.as_ref().is_none_or(|(nest, _)| nest.is_stored()),
                 })
             }
         };
@@ -139,6 +139,14 @@ impl Chain {
 }
 
 impl NestCode {
+    /// Whether its result is stored by levels.
+    fn is_stored(&self) -> bool {
+        match self.result {
+            ResultKind::Stored | ResultKind::AsArgument(_) => true,
+            ResultKind::Dense | ResultKind::Updated(_) => false,
+        }
+    }
+
     /// Its programs, in order.
     fn executables(&self) -> impl Iterator<Item = &Executable> {
         self.count.iter().chain(std::iter::once(&self.main)).map(|part| &part.executable)

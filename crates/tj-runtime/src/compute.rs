@@ -269,9 +269,11 @@ fn run_read(
     let executable = match &cached.code {
         Compiled::One(executable) => executable,
         Compiled::Chain(chain) => {
+            drop(inputs);
             let timed = times == Times::Measured;
+            let arguments = arguments(structure, &owned);
             let numbers = structure.numbers();
-            let (outputs, spent) = chain::run(chain, &inputs, &values, numbers, options.max_bytes, timed)?;
+            let (outputs, spent) = chain::run(chain, arguments, &values, numbers, options.max_bytes, timed)?;
             return Ok((outputs, Ran { cached: cached.clone(), spent: spent.into() }));
         }
     };
@@ -335,6 +337,19 @@ fn run_owned(
     let (outputs, cost) = executable.finish(&call, structure.numbers(), taken)?;
     let kernel_times = call.kernel_times(program);
     Ok((outputs, (0, cost, kernel_times)))
+}
+
+/// The data of a program, where nobody else holds those that it is given for good.
+fn arguments(structure: &mut Structure, owned: &[usize]) -> Vec<Tensor> {
+    let count = structure.inputs().len();
+    let argument = |at: usize| {
+        let shared = (*structure.inputs()[at]).clone();
+        if owned.contains(&at) {
+            drop(structure.take_input(at));
+        }
+        shared
+    };
+    (0..count).map(argument).collect()
 }
 
 fn references(structure: &Structure) -> SmallVec<[&Tensor; 8]> {

@@ -60,7 +60,7 @@ impl Walked {
             return Ok(None);
         }
         let plan = &canonical.plan;
-        let chain = chain::compile_canonical(plan.clone(), &walked, outputs, options, scheduler, clock)?;
+        let chain = chain::compile_canonical(plan.clone(), &walked, &[], outputs, options, scheduler, clock)?;
         Ok(Some(Walked {
             may_be_stored: chain.may_be_stored(&walked),
             binder: Binder::new(&plan.symbols, &plan.inputs, inputs),
@@ -85,7 +85,8 @@ impl Walked {
         let values = self.binder.bind(&inputs, bindings)?;
         self.binder.check(&self.guards, &values, bindings)?;
         let timed = times == Times::Measured;
-        let (results, spent) = chain::run(&self.chain, &inputs, &values, &self.numbers, max, timed)?;
+        let inputs = inputs.into_iter().cloned().collect();
+        let (results, spent) = chain::run(&self.chain, inputs, &values, &self.numbers, max, timed)?;
         let executables = self.chain.executables();
         let reports = spent.into_iter().map(|(number, cost, kernel_times)| {
             let report = cost.report(&executables[number].program);

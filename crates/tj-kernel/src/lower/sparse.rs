@@ -32,7 +32,7 @@ use smallvec::SmallVec;
 use tj_ir::dim::Ranges;
 use tj_ir::expr::Source;
 use tj_ir::{Dim, Expr, ExprId, InputDecl, Shape, Symbol};
-use tj_plan::sparse::space::{Space, Tree, spaces};
+use tj_plan::sparse::space::{Space, Tree, follow_condition, spaces};
 use tj_plan::sparse::{Argument, Nest, Operand, ResultKind};
 use tj_plan::{Group, Plan, Produces, Query};
 use tj_tensor::{DType, Scalar, Width};
@@ -141,7 +141,12 @@ fn nest_spaces(nest: &Nest) -> FxHashMap<ExprId, Space> {
         },
         Source::Def(_) => None,
     };
-    spaces(&nest.plan.arena, nest.plan.queries[0].body, &fill_of)
+    let root = nest.plan.queries[0].body;
+    let mut spaces = spaces(&nest.plan.arena, root, &fill_of);
+    if let ResultKind::Updated(_) = nest.result {
+        follow_condition(&nest.plan.arena, root, &mut spaces);
+    }
+    spaces
 }
 
 /// The type of coordinates.

@@ -5,16 +5,19 @@
 //! computing them as a whole. So a product of dense matrices under a sparse mask is computed where the mask has entries, and a
 //! product of sparse matrices is computed whole before it is added to something. What is left to read is computed by an
 //! earlier step.
+//!
+//! A selection between new values and an argument that is given for good, by a condition that is stored, is walked where the
+//! condition has entries: the argument is the rest of the result, in whose memory it may be.
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use tj_ir::expr::Source;
-use tj_ir::{Dim, Expr, ExprArena, ExprId};
+use tj_ir::{Dim, Expr, ExprArena, ExprId, Op};
 use tj_tensor::Scalar;
 
 use super::order::{Order, Question, choose};
 use super::rows::rows;
-use super::space::{Space, spaces};
+use super::space::{Space, follow_condition, spaces};
 use super::stretches::{self, Stretched};
 use super::write::Writer;
 use super::{Access, Argument, Nest, Operand, ResultKind, StoredInput, plain};
@@ -43,12 +46,18 @@ pub enum StepProgram {
 }
 
 /// Cuts a canonical plan. `inputs` says which arguments are stored by levels, and `fills` what the fill of each product is, if
-/// it has one: what has none is dense.
-pub fn steps(plan: &Plan, inputs: &[Option<StoredInput>], fills: &[Option<Scalar>]) -> Vec<Step> {
+/// it has one: what has none is dense. What is `owned` may be updated.
+pub fn steps(
+    plan: &Plan,
+    inputs: &[Option<StoredInput>],
+    fills: &[Option<Scalar>],
+    owned: &[bool],
+) -> Vec<Step> {
     let mut cutter = Cutter {
         plan,
         inputs,
         fills,
+        owned,
         results: FxHashMap::default(),
         touched: Vec::new(),
         folded: vec![false; plan.queries.len()],
@@ -66,6 +75,8 @@ struct Found {
     accesses: Vec<Access>,
     order: Order,
     spaces: FxHashMap<ExprId, Space>,
+    /// What is updated.
+    base: Option<Source>,
 }
 
 impl Found {
@@ -110,6 +121,8 @@ struct Cutter<'p> {
     plan: &'p Plan,
     inputs: &'p [Option<StoredInput>],
     fills: &'p [Option<Scalar>],
+    /// Which inputs are given for good.
+    owned: &'p [bool],
     /// How the results of queries would be stored, where that is by levels.
     results: FxHashMap<QueryId, StoredInput>,
     /// Whether a query's own expression reads what is stored by levels.
@@ -214,7 +227,11 @@ impl Cutter<'_> {
         let body = writer.query(id, inline)?;
         let (arena, extents) = (writer.arena, writer.extents);
         let fill_of = |source: Source| self.stored(source).map(|stored| stored.fill);
-        let spaces = spaces(&arena, body, &fill_of);
+        let mut spaces = spaces(&arena, body, &fill_of);
+        let base = self.updated(id, &arena, body, &spaces);
+        if base.is_some() {
+            follow_condition(&arena, body, &mut spaces);
+        }
         let mut accesses = Vec::new();
         for node in arena.reachable(&[body]) {
             if let Expr::Read { source, at } = arena.node(node)
@@ -233,7 +250,33 @@ impl Cutter<'_> {
             stored: &|source| self.stored(source),
         };
         let order = choose(&question);
-        Some(Found { arena, body, extents, accesses, order, spaces })
+        Some(Found { arena, body, extents, accesses, order, spaces, base })
+    }
+
+    /// The argument of which a result is an update: it is dense, given for good, and selected at its own places wherever the
+    /// condition has no entry.
+    fn updated(
+        &self,
+        id: QueryId,
+        arena: &ExprArena,
+        body: ExprId,
+        spaces: &FxHashMap<ExprId, Space>,
+    ) -> Option<Source> {
+        let Expr::Map { op: Op::Where, args } = arena.node(body) else { return None };
+        let &[condition, yes, no] = args.as_slice() else { return None };
+        let Space { fill: Some(Scalar::Bool(fill)), tree } = &spaces[&condition] else { return None };
+        let base = if *fill { yes } else { no };
+        let Expr::Read { source: source @ Source::Input(i), at } = arena.node(base) else { return None };
+        let (query, declared) = (self.plan.query(id), self.declared(*source));
+        let is_own = |(axis, dim): (usize, &Dim)| plain(dim) == Some(axis as u32);
+        let fits = self.owned.get(*i as usize) == Some(&true)
+            && self.stored(*source).is_none()
+            && self.plan.produces.0.contains(&Source::Def(id.0))
+            && declared.shape == query.shape
+            && declared.dtype == query.dtype
+            && at.iter().enumerate().all(is_own)
+            && !tree.leaves().is_empty();
+        fits.then_some(*source)
     }
 
     /// From last to first: what has to be computed, and what of it by walking.
@@ -457,7 +500,7 @@ impl Cutter<'_> {
 
     /// The step of one nest: its arguments are numbered, a source once for each way in which it is read.
     fn nest_step(&self, id: QueryId, found: Found) -> Step {
-        let Found { arena, body, extents, accesses, order, spaces } = found;
+        let Found { arena, body, extents, accesses, order, spaces, base } = found;
         let rank = self.plan.query(id).shape.len();
         let mut from: Vec<Source> = Vec::new();
         let mut arguments: Vec<Argument> = Vec::new();
@@ -496,6 +539,8 @@ impl Cutter<'_> {
                             let StoredInput { fill, may_store_fill, is_hypersparse, .. } = *stored;
                             Argument::Stored(Operand { format, fill, may_store_fill, is_hypersparse })
                         }
+                        // As it will be the result.
+                        (_, _) if base == Some(*source) => Argument::Dense((0..at.len()).collect()),
                         (_, _) => Argument::Dense(axes(at, &order, extents.len(), row)),
                     };
                     let at = match &wanted {
@@ -528,11 +573,13 @@ impl Cutter<'_> {
             symbols: self.plan.symbols.clone(),
             numbers: self.plan.numbers.clone(),
         };
-        let result = match fill {
-            Some(fill) if order.is_sparse() && rank > 0 && self.may_be_stored(id, fill) => {
+        let updated = base.and_then(|base| from.iter().position(|source| *source == base));
+        let result = match (updated, fill) {
+            (Some(base), _) => ResultKind::Updated(base),
+            (None, Some(fill)) if order.is_sparse() && rank > 0 && self.may_be_stored(id, fill) => {
                 same_entries(&plan, &arguments, &order, inner, &extents[..rank])
             }
-            Some(_) | None => ResultKind::Dense,
+            (None, Some(_) | None) => ResultKind::Dense,
         };
         let nest = Nest {
             plan,

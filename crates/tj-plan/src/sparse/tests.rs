@@ -34,7 +34,7 @@ fn check(text: &str, expected: Expect) {
     let inputs: Vec<Option<StoredInput>> = plan.inputs.iter().map(stored).collect();
     let fills = vec![Some(Scalar::zero(DType::F64)); plan.produces.0.len()];
     let mut found = String::new();
-    for step in steps(&plan, &inputs, &fills) {
+    for step in steps(&plan, &inputs, &fills, &[]) {
         match step.program {
             StepProgram::Dense(plan) => {
                 let words: Vec<&str> = plan.queries.iter().map(|query| &*query.word).collect();

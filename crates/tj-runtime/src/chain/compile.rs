@@ -37,7 +37,8 @@ pub(crate) fn compile(
     let mut canonical = canonical(outputs, known, options, &mut clock)?;
     let deferred = std::mem::take(&mut canonical.deferred);
     let inputs = stored_inputs(&canonical);
-    let chain = compile_canonical(canonical.plan, &inputs, outputs, options, scheduler, &mut clock)?;
+    let Canonical { plan, owned, .. } = canonical;
+    let chain = compile_canonical(plan, &inputs, &owned, outputs, options, scheduler, &mut clock)?;
     Ok(Compiled { chain, deferred })
 }
 
@@ -52,10 +53,11 @@ pub(crate) fn stored_inputs(canonical: &Canonical) -> Vec<Option<StoredInput>> {
         .collect()
 }
 
-/// Compiles a canonical plan, whose inputs come like this.
+/// Compiles a canonical plan, whose inputs come like this; those that are `owned` may be updated.
 pub(crate) fn compile_canonical(
     mut plan: Plan,
     inputs: &[Option<StoredInput>],
+    owned: &[bool],
     outputs: &[LazyTensor],
     options: &CompileOptions,
     scheduler: &dyn Scheduler,
@@ -69,7 +71,7 @@ pub(crate) fn compile_canonical(
     };
     let fills: Vec<Option<Scalar>> = outputs.iter().map(fill).collect();
     let mut guards = std::mem::take(&mut plan.guards);
-    let found = steps(&plan, inputs, &fills);
+    let found = steps(&plan, inputs, &fills, owned);
     clock.done(Stage::Fuse, &|| explain::steps(&found));
     let mut compiled = Vec::with_capacity(found.len());
     for step in found {
@@ -129,7 +131,7 @@ fn compile_nest(
     let (phase, room) = match nest.result {
         ResultKind::Dense => (Phase::Dense, None),
         ResultKind::AsArgument(_) => (Phase::Values, None),
-        ResultKind::Stored => (Phase::Fill, room(nest)),
+        ResultKind::Stored | ResultKind::Updated(_) => (Phase::Fill, room(nest)),
     };
     let mut guards = guards;
     let count = match (phase, &room) {
