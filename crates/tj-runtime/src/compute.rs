@@ -38,7 +38,8 @@ thread_local! {
 
 /// Computes lazy tensors, all in one program, by the scheduler that applies to this thread.
 ///
-/// Takes a lazy tensor, or a tuple, array, slice or vector of them; what is not lazy passes through.
+/// Takes a lazy tensor, or a tuple, array, slice or vector of them; what is not lazy passes through. Data that were deferred by
+/// [`defer_owned`](tj_ir::defer_owned) are taken, and results may be in their memory.
 ///
 /// ```
 /// use tj_ir::defer;

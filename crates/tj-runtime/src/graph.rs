@@ -293,7 +293,8 @@ impl CompiledGraph {
     }
 
     /// Computes the outputs from inputs that the caller gives away. Their memory is free as soon as the call ends,
-    /// even if it fails; where that is safe, outputs are written to it. Programs whose inputs are stored by levels do not.
+    /// even if it fails; where that is safe, outputs are written to it. Where kernels walk what some input stores, only a selection
+    /// by a sparse condition is: `where_(mask, new, x)` updates `x` where the mask has entries.
     ///
     /// ```
     /// # use tj_ir::{Dim, input};
@@ -417,27 +418,37 @@ impl CompiledGraph {
         bindings: &[(&str, i64)],
         times: Times,
     ) -> Result<(Vec<Tensor>, Spent), Error> {
-        let walked = matches!(self.code, Code::Walked(_));
-        let converted = self.stores.converted(inputs, walked, self.max_bytes)?;
-        let mut inputs: SmallVec<[(&str, &Tensor); 8]> = SmallVec::from_slice(inputs);
-        converted.iter().for_each(|(at, tensor)| inputs[*at].1 = tensor);
-        let (outputs, spent) = match &self.code {
+        let dense = match &self.code {
             Code::Walked(walked) => {
-                let _current = Taken::take();
-                let (outputs, report) = walked.call(&self.named, &inputs, bindings, self.max_bytes, times)?;
-                (outputs, Spent::Report(Box::new(report)))
+                let inputs = inputs.iter().map(|(name, tensor)| (*name, (*tensor).clone())).collect();
+                return self.walk(walked, inputs, bindings, times);
             }
-            Code::Dense(dense) => {
-                let program = &dense.executable.program;
-                let mut call = self.prepare(program, &inputs, bindings, Arguments::Kept)?;
-                if times == Times::Measured {
-                    call = call.timed(program);
-                }
-                let (outputs, cost) = dense.finish(&call, SmallVec::new())?;
-                (outputs, Spent::Cost(cost, call.kernel_times(program)))
-            }
+            Code::Dense(dense) => dense,
         };
+        self.stores.converted(inputs, false, self.max_bytes)?;
+        let program = &dense.executable.program;
+        let mut call = self.prepare(program, inputs, bindings, Arguments::Kept)?;
+        if times == Times::Measured {
+            call = call.timed(program);
+        }
+        let (outputs, cost) = dense.finish(&call, SmallVec::new())?;
+        let spent = Spent::Cost(cost, call.kernel_times(program));
         Ok((self.stores.finished(outputs, self.max_bytes)?, spent))
+    }
+
+    fn walk(
+        &self,
+        walked: &Walked,
+        mut inputs: Vec<(&str, Tensor)>,
+        bindings: &[(&str, i64)],
+        times: Times,
+    ) -> Result<(Vec<Tensor>, Spent), Error> {
+        let _current = Taken::take();
+        for (at, tensor) in self.stores.converted(&borrowed(&inputs), true, self.max_bytes)? {
+            inputs[at].1 = tensor;
+        }
+        let (outputs, report) = walked.call(&self.named, inputs, bindings, self.max_bytes, times)?;
+        Ok((self.stores.finished(outputs, self.max_bytes)?, Spent::Report(Box::new(report))))
     }
 
     fn execute_donating(
@@ -445,8 +456,9 @@ impl CompiledGraph {
         mut inputs: Vec<(&str, Tensor)>,
         bindings: &[(&str, i64)],
     ) -> Result<(Vec<Tensor>, Spent), Error> {
-        let Code::Dense(dense) = &self.code else {
-            return self.execute(&borrowed(&inputs), bindings, Times::Ignored);
+        let dense = match &self.code {
+            Code::Walked(walked) => return self.walk(walked, inputs, bindings, Times::Ignored),
+            Code::Dense(dense) => dense,
         };
         self.stores.converted(&borrowed(&inputs), false, self.max_bytes)?;
         let executable = &dense.executable;

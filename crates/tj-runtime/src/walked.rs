@@ -60,7 +60,10 @@ impl Walked {
             return Ok(None);
         }
         let plan = &canonical.plan;
-        let chain = chain::compile_canonical(plan.clone(), &walked, &[], outputs, options, scheduler, clock)?;
+        // A call may give them away.
+        let named: Vec<bool> = plan.inputs.iter().map(|input| input.name.is_some()).collect();
+        let chain =
+            chain::compile_canonical(plan.clone(), &walked, &named, outputs, options, scheduler, clock)?;
         Ok(Some(Walked {
             may_be_stored: chain.may_be_stored(&walked),
             binder: Binder::new(&plan.symbols, &plan.inputs, inputs),
@@ -72,20 +75,26 @@ impl Walked {
         }))
     }
 
-    /// Runs the chain on arguments in their declared formats.
+    /// Runs the chain on arguments in their declared formats. An argument that nobody else holds may be written to.
     pub fn call(
         &self,
         named: &[(String, usize)],
-        given: &[(&str, &Tensor)],
+        given: Vec<(&str, Tensor)>,
         bindings: &[(&str, i64)],
         max: MaxBytes,
         times: Times,
     ) -> Result<(Vec<Tensor>, RunReport), Error> {
-        let inputs: SmallVec<[&Tensor; 8]> = order(&self.inputs, &self.binder, named, given)?;
+        let borrowed: Vec<(&str, &Tensor)> = given.iter().map(|(name, tensor)| (*name, tensor)).collect();
+        let inputs: SmallVec<[&Tensor; 8]> = order(&self.inputs, &self.binder, named, &borrowed)?;
         let values = self.binder.bind(&inputs, bindings)?;
         self.binder.check(&self.guards, &values, bindings)?;
         let timed = times == Times::Measured;
-        let inputs = inputs.into_iter().cloned().collect();
+        let mut inputs: Vec<Tensor> = inputs.into_iter().cloned().collect();
+        for (name, tensor) in given {
+            if let Some((_, at)) = named.iter().find(|(known, _)| known == name) {
+                inputs[*at] = tensor;
+            }
+        }
         let (results, spent) = chain::run(&self.chain, inputs, &values, &self.numbers, max, timed)?;
         let executables = self.chain.executables();
         let reports = spent.into_iter().map(|(number, cost, kernel_times)| {
