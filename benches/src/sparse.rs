@@ -211,15 +211,17 @@ fn rows_of_coordinates(data: &Data) -> Result<Tensor, Failure> {
 /// Every vertex that has no level looks for a neighbour that got one in the last step.
 fn levels_pulled(data: &Data) -> Result<Tensor, Failure> {
     let a = data.lazy("a")?;
-    let (mut level, mut reached) = start(data)?;
+    let (mut level, reached) = start(data)?;
+    let mut reached = reached.cast(DType::Bool)?;
+    let edges = a.not_equal(0);
     let mut step = 0_i32;
     loop {
         step += 1;
-        let neighbours = a.matmul(&defer(&reached)).greater(0);
+        let neighbours = edges.logical_and(defer(&reached)).any(1);
         let new = neighbours.logical_and(defer(&level).less(0));
         let levels = where_(&new, step, defer(&level));
         let any;
-        (level, reached, any) = data.compute((levels, new.cast(DType::F32), new.any(())))?;
+        (level, reached, any) = data.compute((levels, &new, new.any(())))?;
         if any.get(&[])? == Scalar::Bool(false) {
             return Ok(level);
         }

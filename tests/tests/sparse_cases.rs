@@ -450,3 +450,37 @@ fn sums_of_one_negative_zero_are_zero_in_every_order() {
         assert_eq!(everywhere(&defer(&a).matmul(&b)).nnz().unwrap(), 0);
     }
 }
+
+#[test]
+fn what_decides_nothing_is_not_computed() {
+    let a = [0.0, 2.0, 0.0, 3.0, 0.0, 0.0, 5.0, 0.0, 7.0];
+    let (x, y) = ([1.0, INF, 4.0], [9.0, 8.0, NAN]);
+    for format in ["csr", "csc", "csf(2)", "coo(2)"] {
+        let a = defer(stored(&[3, 3], &a, 0.0, format));
+        let (x, y) = (defer(dense(&[3], &x)), defer(dense(&[3], &y)));
+        let unseen = defer(dense(&[3], &[false, true, true]));
+        let product = a.matmul(&x);
+        check(&where_(&unseen, &product, &y), &[9.0, 3.0, 5.0 + 28.0]);
+        check(&where_(&unseen, &y, &product), &[INF, 8.0, NAN]);
+        check(&unseen.logical_and(product.greater(4.0)), &[false, false, true]);
+        check(&unseen.logical_or(product.greater(4.0)), &[true, true, true]);
+        // The product is needed where the selection is not, too.
+        check(&(where_(&unseen, &product * 2.0, &y) + &product), &[INF, 9.0, 99.0]);
+        let near = a.not_equal(0.0);
+        check(&near.logical_and(x.greater(2.0)).any(1), &[true, false, true]);
+        check(&near.logical_and(unseen.expand_dims(1)).any(1), &[false, true, true]);
+        check(&near.logical_or(x.greater(2.0)).all(1), &[false, true, true]);
+    }
+}
+
+#[test]
+fn truths_are_looked_for_until_one_is_found() {
+    // A diagonal is visited densely; a loop over rows that ends early is proved as one that does not.
+    for last in [true, false] {
+        let a = stored(&[3, 3], &[false, true, true, false, false, true, true, false, last], false, "csr");
+        let trace = einsum("aa->", &[&defer(&a)]);
+        assert_eq!(everywhere(&trace).to_vec::<bool>().unwrap(), [last]);
+        let all = everywhere(&einsum("aa,bc->cb", &[&defer(&a), &defer(&a)]));
+        assert_eq!(all.to_dense().unwrap().to_vec::<bool>().unwrap()[3], last);
+    }
+}

@@ -18,6 +18,7 @@
 //! their lists, and entries are written only before the start of the next task: `verify` proves all of it.
 
 mod collect;
+mod late;
 mod merge;
 mod readers;
 mod results;
@@ -319,6 +320,8 @@ struct Walk<'p> {
     /// What is known at the current place, so that it is evaluated once.
     known: FxHashMap<ExprId, crate::ir::Value>,
     tasks: Tasks,
+    /// The total of the reduction whose loop is opened next, and the value that ends the loop early.
+    stop: Option<(crate::ir::Var, bool)>,
     /// Reductions that have been computed for a whole row of an index, and where they are.
     rows: FxHashMap<ExprId, (Buf, u32)>,
     /// For each reader that was spread, its memory.
@@ -368,6 +371,7 @@ fn lower_part(nest: &Nest, phase: Phase, part: Part, layout: &Layout, group: &Gr
         arrays: vec![None; nest.arguments.len()],
         dense: vec![None; nest.arguments.len()],
         known: FxHashMap::default(),
+        stop: None,
         rows: FxHashMap::default(),
         cells: FxHashMap::default(),
         tasks: tasks(nest),

@@ -12,8 +12,8 @@
 //! * a number cast from a narrow integer or `bool`;
 //! * an element of a buffer whose elements have a bound ([`Buffer::holds`](crate::ir::Buffer::holds));
 //! * a variable that is assigned: it is taken to stay where its first value can be, and where a value that is assigned
-//!   can be outside, the walk starts again with a wider range, or without one. So cursors that never pass an end are proved
-//!   by induction over what is assigned.
+//!   can be outside, the walk starts again with a wider range (first with what was assigned, then with what the conditions
+//!   around it allow), or without one. So cursors that never pass an end are proved by induction over what is assigned.
 //!
 //! An access is proved if `index >= 0` and `len - 1 - index >= 0` hold for all sizes within the bounds of their
 //! symbols. Otherwise the ends of the index over all iterations make a guard, together with what must be positive
@@ -56,8 +56,26 @@ enum Stays {
     First,
     /// It stays between these.
     Between(Dim, Dim),
+    /// It stays above this, and below what the conditions around say.
+    Above(Dim),
+    /// It stays between these, which conditions have said.
+    Within(Dim, Dim),
     /// It may be anything.
     Nowhere,
+}
+
+/// Further than any size: the end of a variable of which only conditions will say one.
+const FAR: i64 = 1 << 62;
+
+impl Stays {
+    /// The ends, where they do not depend on the first value.
+    fn ends(&self) -> Option<(Dim, Dim)> {
+        match self {
+            Stays::Between(low, high) | Stays::Within(low, high) => Some((low.clone(), high.clone())),
+            Stays::Above(low) => Some((low.clone(), FAR.into())),
+            Stays::First | Stays::Nowhere => None,
+        }
+    }
 }
 
 /// Checks every access, given where variables stay; and what would have to be taken for true instead, where that is refuted.
@@ -223,8 +241,7 @@ impl Ctx<'_> {
         };
         let ends = match stays {
             Stays::First => self.ends(value),
-            Stays::Between(low, high) => Some((Rc::new(low.clone()), Rc::new(high.clone()))),
-            Stays::Nowhere => None,
+            stays => stays.ends().map(|(low, high)| (Rc::new(low), Rc::new(high))),
         };
         if let Some(ends) = ends {
             self.stays.insert(var, ends);
@@ -255,23 +272,28 @@ impl Ctx<'_> {
         if stays_below && stays_above {
             return;
         }
-        // Once wider: twice would be a variable that goes on for ever.
-        let wider = match (self.assigned.get(&var), self.ends(value)) {
-            (Some(Stays::First), Some((lo, hi))) => Some((low.min(&lo), high.max(&hi))),
-            (_, _) => None,
+        // Once wider by what is assigned, and once by what the conditions around the assignment allow: a third time would be
+        // a variable that goes on for ever.
+        let far = high.is_const() == Some(FAR);
+        let Some((lo, hi)) = self.ends(value) else { return self.refute(var, Stays::Nowhere) };
+        let (lo, hi) = (low.min(&lo), if far { (*hi).clone() } else { high.max(&hi) });
+        let instead = match self.assigned.get(&var) {
+            Some(Stays::First) => Stays::Between(lo, hi),
+            Some(Stays::Between(..)) if stays_above => Stays::Above((*low).clone()),
+            Some(Stays::Above(_)) if hi.is_const().is_none() => Stays::Within(lo, hi),
+            Some(_) | None => Stays::Nowhere,
         };
-        // The rest of this walk proves nothing any more; but what it says of variables that are set to this one is what
-        // the next walk will take for true.
-        match wider {
-            Some((low, high)) => {
-                self.stays.insert(var, (Rc::new(low.clone()), Rc::new(high.clone())));
-                self.refuted.insert(var, Stays::Between(low, high));
-            }
-            None => {
-                self.stays.remove(&var);
-                self.refuted.insert(var, Stays::Nowhere);
-            }
-        }
+        self.refute(var, instead);
+    }
+
+    /// Takes something else for true of a variable in the next walk, and in the rest of this one: it proves nothing any more,
+    /// but what it says of variables that are set to this one is what the next walk will take for true.
+    fn refute(&mut self, var: Var, instead: Stays) {
+        match instead.ends() {
+            Some((low, high)) => self.stays.insert(var, (Rc::new(low), Rc::new(high))),
+            None => self.stays.remove(&var),
+        };
+        self.refuted.insert(var, instead);
     }
 
     /// The ends of a value over all loops.
@@ -373,6 +395,7 @@ impl Ctx<'_> {
         }
         match dim.coefficient_of(&symbol).and_then(|c| c.is_const()) {
             Some(1) => self.narrowed.set(number, lo.max(&(1 - rest)), hi.clone()),
+            Some(-1) if hi.is_const() == Some(FAR) => self.narrowed.set(number, lo.clone(), rest - 1),
             Some(-1) => self.narrowed.set(number, lo.clone(), hi.min(&(rest - 1))),
             Some(_) | None => return,
         }

@@ -575,3 +575,39 @@ fn cursors_that_stop_at_their_ends_are_proved() {
         assert!(broken.as_ref().map_or(true, |guards| !guards.is_empty()), "{wrong}: {broken:?}");
     }
 }
+
+/// A loop over rows that ends early, over rows that are given by their ends.
+const COUNTED: &str = "buffer @0 p: u32[M + 1] read holds 0..=P
+  buffer @1 y: bool[N] write
+  size #0 = M --
+  %2: i64 = size #0 %3: i64 = const 0i64 %4: i64 = const 1i64 %5: bool = const false
+  var $0: bool = %5
+  var $1: i64 = %3
+  while {
+    %6: i64 = get $1
+    %7: bool = lt %6, %2
+    %8: bool = get $0
+    %9: bool = not %8
+    %10: bool = and %7, %9
+  } holds %10 {
+    %11: i64 = add %6, %4
+    %12: u32 = load @0[%6]
+    %13: u32 = load @0[%11]
+    %14: bool = lt %12, %13
+    $0 = %14
+    $1 = %11
+  }
+  %15: bool = get $0
+  for %16 in %0..%1 { store @1[%16] = %15 }";
+
+#[test]
+fn a_variable_that_counts_stays_below_what_its_loop_asks() {
+    assert_eq!(verify(&kernel(COUNTED)), Ok(Vec::new()));
+    let counted = |right: &str, wrong: &str| kernel(&COUNTED.replace(right, wrong));
+    // One round more than there are rows is a guard that no size keeps; no end, no proof.
+    let beyond = counted("lt %6, %2", "le %6, %2");
+    assert!(verify(&beyond).is_ok_and(|guards| !guards.is_empty()));
+    for (right, wrong) in [("holds %10", "holds %9"), ("add %6, %4", "sub %6, %4")] {
+        assert!(verify(&counted(right, wrong)).is_err(), "{wrong}");
+    }
+}

@@ -215,16 +215,32 @@ fn write_differs<T: Element>(values: &[T::Stored], fill: Scalar, differs: &mut [
     let part = part_len(differs.len());
     let parts = differs.chunks_mut(part).zip(values.chunks(part)).collect();
     let bits = T::from_scalar(fill).expect("the type is the scalar's own").store();
-    let bits = bytemuck::bytes_of(&bits);
     for_parts(parts, |(differs, values): (&mut [bool], &[T::Stored])| {
         let pairs = differs.iter_mut().zip(values);
         if is_nan(fill) {
             let is_fill = |&x: &T::Stored| crate::read::same_number(T::load(x).into_scalar(), fill);
             pairs.for_each(|(differs, x)| *differs = !is_fill(x));
         } else {
-            pairs.for_each(|(differs, x)| *differs = bytemuck::bytes_of(x) != bits);
+            pairs.for_each(|(differs, x)| *differs = !same_bits(x, &bits));
         }
     });
+}
+
+/// Whether two values have the same bits: one comparison for all types of up to eight bytes, of which the size is known here.
+pub(super) fn same_bits<P: bytemuck::NoUninit>(a: &P, b: &P) -> bool {
+    let (a, b) = (bytemuck::bytes_of(a), bytemuck::bytes_of(b));
+    match (a, b) {
+        ([a], [b]) => a == b,
+        (&[a, a1], &[b, b1]) => u16::from_ne_bytes([a, a1]) == u16::from_ne_bytes([b, b1]),
+        (&[a, a1, a2, a3], &[b, b1, b2, b3]) => {
+            u32::from_ne_bytes([a, a1, a2, a3]) == u32::from_ne_bytes([b, b1, b2, b3])
+        }
+        (&[a, a1, a2, a3, a4, a5, a6, a7], &[b, b1, b2, b3, b4, b5, b6, b7]) => {
+            u64::from_ne_bytes([a, a1, a2, a3, a4, a5, a6, a7])
+                == u64::from_ne_bytes([b, b1, b2, b3, b4, b5, b6, b7])
+        }
+        (a, b) => a == b,
+    }
 }
 
 /// Whether a contiguous vector has an element that equals a scalar.

@@ -39,13 +39,21 @@ impl Walk<'_> {
                 continue;
             }
             order.push(node);
-            if !matches!(arena.node(node), Expr::Reduce { .. }) {
-                open.extend_from_slice(arena.node(node).children());
+            if matches!(arena.node(node), Expr::Reduce { .. }) {
+                continue;
             }
+            let late = self.late(node).map(|late| late.argument);
+            open.extend(arena.node(node).children().iter().filter(|child| Some(**child) != late));
         }
         order.sort_unstable();
         for node in order {
-            let value = self.evaluate(node);
+            let value = match self.late(node) {
+                Some(late) => self.computed_late(&late),
+                None => {
+                    self.late_children(node);
+                    self.evaluate(node)
+                }
+            };
             self.known.insert(node, value);
         }
         self.known[&id]
@@ -58,11 +66,13 @@ impl Walk<'_> {
             Expr::Number(number) => self.ctx.number(number, dtype),
             Expr::Size(dim) => self.ctx.dim(&dim),
             Expr::Read { source, at } => self.read(id, source, &at),
-            Expr::Map { op: Op::Equal, args } if self.misses_fill(&args).is_some() => {
-                match self.misses_fill(&args).and_then(|reader| self.readers[reader].present) {
+            Expr::Map { op: op @ (Op::Equal | Op::NotEqual), args } if self.misses_fill(&args).is_some() => {
+                let present = self.misses_fill(&args).and_then(|reader| self.readers[reader].present);
+                match (present, op == Op::Equal) {
                     // It is stored, and so another value.
-                    None => self.ctx.b.constant(Scalar::Bool(false)),
-                    Some(present) => self.ctx.b.unary(UnOp::Not, present),
+                    (None, equal) => self.ctx.b.constant(Scalar::Bool(!equal)),
+                    (Some(present), true) => self.ctx.b.unary(UnOp::Not, present),
+                    (Some(present), false) => present,
                 }
             }
             Expr::Map { op: Op::Where, args } if self.decided(args[0]).is_some() => {
@@ -158,7 +168,7 @@ impl Walk<'_> {
     }
 
     /// The value of a condition that is the same for all data.
-    fn decided(&self, condition: ExprId) -> Option<bool> {
+    pub fn decided(&self, condition: ExprId) -> Option<bool> {
         let known = self.known.get(&condition)?;
         match self.ctx.b.kernel().constant(*known) {
             Some(Scalar::Bool(value)) => Some(value),
@@ -183,6 +193,7 @@ impl Walk<'_> {
             Some(value) => value,
             None => {
                 let sum = self.start(op, dtype, counted.is_some());
+                self.stop = last_word(op, dtype).filter(|_| indices.len() == 1).map(|word| (sum.total, word));
                 self.loops(&indices, Range::Whole, &tree, &mut |walk| {
                     let value = walk.value(inner);
                     walk.add(&sum, value);
@@ -401,4 +412,20 @@ fn selected(b: &mut Builder, condition: Value, yes: Value, no: Value) -> Value {
 fn is_wider(to: DType, from: DType) -> bool {
     let same_kind = (to.is_float() && from.is_float()) || (to.is_int() && from.is_int());
     same_kind && to.is_signed() == from.is_signed() && to.size() > from.size()
+}
+
+/// The value that nothing changes any more.
+fn last_word(op: ReduceOp, dtype: DType) -> Option<bool> {
+    match op {
+        ReduceOp::Or | ReduceOp::Sum if dtype.is_bool() => Some(true),
+        ReduceOp::And if dtype.is_bool() => Some(false),
+        ReduceOp::Sum
+        | ReduceOp::Prod
+        | ReduceOp::Max
+        | ReduceOp::Min
+        | ReduceOp::And
+        | ReduceOp::Or
+        | ReduceOp::Xor
+        | ReduceOp::By(_) => None,
+    }
 }

@@ -5,7 +5,7 @@ use tj_plan::sparse::space::Tree;
 use tj_tensor::Scalar;
 
 use super::Walk;
-use crate::ir::{BinOp, CmpOp, LoopKind, Value, Var};
+use crate::ir::{BinOp, CmpOp, LoopKind, UnOp, Value, Var};
 
 /// A list that a loop goes along.
 pub(super) struct Cursor {
@@ -35,6 +35,9 @@ impl Walk<'_> {
         let tree = tree.at(&|id| ids.contains(&id));
         let outside = self.readers.clone();
         let spread = self.spread_before(index);
+        if !matches!(tree, Tree::All | Tree::Leaf(_)) || walkers.len() > 1 {
+            self.stop = None;
+        }
         match &tree {
             Tree::All if walkers.is_empty() => self.everywhere(index, range, LoopKind::Serial, body),
             Tree::Leaf(_) if walkers.len() == 1 => self.entries(index, walkers[0], range, body),
@@ -77,11 +80,9 @@ impl Walk<'_> {
                 (self.ctx.b.int(0), self.ctx.size(&extent))
             }
         };
-        let var = self.ctx.b.open_loop();
         let outside = self.readers.clone();
-        self.at_coordinate(index, var, body);
+        self.counted(kind, lo, hi, &mut |walk, var| walk.at_coordinate(index, var, body));
         self.readers = outside;
-        self.ctx.b.close_loop(kind, var, lo, hi);
     }
 
     /// Every entry of one list.
@@ -105,14 +106,40 @@ impl Walk<'_> {
             Range::Part(lo, hi) => (lo, hi),
             Range::Whole => self.walked(reader),
         };
-        let entry = self.ctx.b.open_loop();
-        if range != Range::Whole {
-            self.task = Some(entry);
-        }
-        let coordinate = self.coordinate(reader, entry);
-        self.enter(reader, entry, None);
-        self.at_coordinate(index, coordinate, body);
-        self.ctx.b.close_loop(LoopKind::Serial, entry, lo, hi);
+        self.counted(LoopKind::Serial, lo, hi, &mut |walk, entry| {
+            if range != Range::Whole {
+                walk.task = Some(entry);
+            }
+            let coordinate = walk.coordinate(reader, entry);
+            walk.enter(reader, entry, None);
+            walk.at_coordinate(index, coordinate, body);
+        });
+    }
+
+    /// A loop over whole numbers; one that ends early if nothing that is left can change the total.
+    fn counted(&mut self, kind: LoopKind, lo: Value, hi: Value, body: &mut dyn FnMut(&mut Self, Value)) {
+        let Some((total, last)) = self.stop.take() else {
+            let var = self.ctx.b.open_loop();
+            body(self, var);
+            return self.ctx.b.close_loop(kind, var, lo, hi);
+        };
+        let b = &mut self.ctx.b;
+        let at = b.declare(lo);
+        b.open_condition();
+        let var = b.get(at);
+        let inside = b.compare(CmpOp::Lt, var, hi);
+        let total = b.get(total);
+        let open = if last { b.unary(UnOp::Not, total) } else { total };
+        let more = b.binary(BinOp::And, inside, open);
+        let head = b.close_block();
+        b.open_condition();
+        body(self, var);
+        let b = &mut self.ctx.b;
+        let one = b.int(1);
+        let next = b.binary(BinOp::Add, var, one);
+        b.set(at, next);
+        let round = b.close_block();
+        b.push_while(head, more, round);
     }
 
     /// Moves a reader to an entry of its list.

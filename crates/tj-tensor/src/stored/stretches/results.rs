@@ -1,6 +1,6 @@
 //! What is computed by stretches, as tensors.
 
-use super::super::expand::{differs, stored_values, take};
+use super::super::expand::{differs, same_bits, stored_values, take};
 use super::super::{Indices, Leaf, Level, Stored, room};
 use super::{Cursor, Stretches};
 use crate::format::{Format, Width};
@@ -123,7 +123,7 @@ fn like_before(values: &Tensor) -> Result<Vec<bool>, TensorError> {
         let values = stored_values::<T>(values);
         like.extend(values.first().map(|_| false));
         let pairs = values.iter().zip(values.iter().skip(1));
-        like.extend(pairs.map(|(a, b)| bytemuck::bytes_of(a) == bytemuck::bytes_of(b)));
+        like.extend(pairs.map(|(a, b)| same_bits(a, b)));
     });
     Ok(like)
 }

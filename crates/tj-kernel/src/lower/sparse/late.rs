@@ -1,0 +1,110 @@
+//! Reductions that are computed only where they decide.
+//!
+//! `where(unseen, sum(...), level)` needs its sum only where `unseen` holds, and so does a conjunction with something that is
+//! known already. A reduction goes along lists, so that a jump around it pays where one around arithmetic would not. Nothing
+//! else changes: what is not computed is not used.
+
+use tj_ir::{Expr, ExprId, Op};
+use tj_tensor::Scalar;
+
+use super::Walk;
+use crate::ir::Value;
+
+/// An argument that is needed in one case only.
+pub(super) struct Late {
+    /// What says whether it is needed.
+    condition: ExprId,
+    /// When it is.
+    when: bool,
+    /// The argument.
+    pub argument: ExprId,
+    /// The result where it is not needed.
+    otherwise: Otherwise,
+}
+
+enum Otherwise {
+    Value(ExprId),
+    Constant(bool),
+}
+
+impl Walk<'_> {
+    /// The argument of an operator that may be computed late: it has a reduction, and the others do not.
+    pub fn late(&self, id: ExprId) -> Option<Late> {
+        let Expr::Map { op, args } = self.node(id) else { return None };
+        let has = |id: ExprId| self.has_open_reduction(id);
+        let late = |condition, when, argument, otherwise| Some(Late { condition, when, argument, otherwise });
+        match (op, args.as_slice()) {
+            (Op::Where, &[c, a, b]) if !has(c) => match (has(a), has(b)) {
+                (true, false) => late(c, true, a, Otherwise::Value(b)),
+                (false, true) => late(c, false, b, Otherwise::Value(a)),
+                (_, _) => None,
+            },
+            (Op::LogicalAnd | Op::LogicalOr | Op::And | Op::Or, &[x, y])
+                if self.nest.plan.arena.dtype(x).is_bool() =>
+            {
+                let ends = matches!(op, Op::LogicalOr | Op::Or);
+                match (has(x), has(y)) {
+                    (true, false) => late(y, !ends, x, Otherwise::Constant(ends)),
+                    (false, true) => late(x, !ends, y, Otherwise::Constant(ends)),
+                    (_, _) => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether a reduction below a node has not been computed yet.
+    fn has_open_reduction(&self, id: ExprId) -> bool {
+        let (mut open, mut seen) = (vec![id], Vec::new());
+        while let Some(node) = open.pop() {
+            if seen.contains(&node) || self.known.contains_key(&node) || self.rows.contains_key(&node) {
+                continue;
+            }
+            if matches!(self.node(node), Expr::Reduce { .. }) {
+                return true;
+            }
+            seen.push(node);
+            open.extend_from_slice(self.node(node).children());
+        }
+        false
+    }
+
+    /// Evaluates what was left out of an operator's arguments, now that its reductions are known.
+    pub fn late_children(&mut self, id: ExprId) {
+        if matches!(self.node(id), Expr::Reduce { .. }) {
+            return;
+        }
+        for child in self.node(id).children().to_vec() {
+            self.value(child);
+        }
+    }
+
+    /// The result of an operator whose late argument is computed where it is needed.
+    pub fn computed_late(&mut self, late: &Late) -> Value {
+        let condition = self.value(late.condition);
+        let needed = self.decided(late.condition).map(|holds| holds == late.when);
+        if needed == Some(true) {
+            return self.value(late.argument);
+        }
+        let otherwise = match late.otherwise {
+            Otherwise::Value(id) => self.value(id),
+            Otherwise::Constant(value) => self.ctx.b.constant(Scalar::Bool(value)),
+        };
+        if needed == Some(false) {
+            return otherwise;
+        }
+        let result = self.ctx.b.declare(otherwise);
+        // What is evaluated inside is not there outside.
+        let (known, readers) = (self.known.clone(), self.readers.clone());
+        self.ctx.b.open_condition();
+        let value = self.value(late.argument);
+        self.ctx.b.set(result, value);
+        let block = self.ctx.b.close_block();
+        (self.known, self.readers) = (known, readers);
+        match late.when {
+            true => self.ctx.b.push_if(condition, block, Vec::new()),
+            false => self.ctx.b.push_if(condition, Vec::new(), block),
+        }
+        self.ctx.b.get(result)
+    }
+}
