@@ -8,8 +8,8 @@
 use std::collections::BTreeSet;
 
 use tensorjit::{
-    DType, Duplicates, Format, Indices, InterpretKernel, InterpretPlan, LazyTensor, Leaf, Level, Tensor,
-    compute_as, defer, where_,
+    DType, Duplicates, Format, Indices, InterpretKernel, InterpretPlan, LazyTensor, Leaf, Level, Scalar,
+    Tensor, compute, compute_as, defer, defer_owned, where_,
 };
 use tj_tests::engines::scheduled;
 use tj_tests::rng::Rng;
@@ -468,4 +468,52 @@ fn only_interpreted_kernels_count() {
     assert_eq!(work(&sum, scheduled(InterpretKernel)), Some(6));
     assert_eq!(work(&product, scheduled(InterpretKernel)), Some(6 + 2 * 2 * 3));
     assert_eq!(work(&sum, scheduled(InterpretPlan)), None);
+}
+
+#[test]
+fn updates_under_a_mask_follow_the_mask() {
+    let options = scheduled(InterpretKernel);
+    for (size, nnz) in [(1000, 0), (1000, 10), (1000, 200), (100_000, 200)] {
+        let at: BTreeSet<i64> = entries(3, size, 1, nnz).into_iter().map(|(row, _)| row).collect();
+        let column = Tensor::from(at.iter().copied().collect::<Vec<i64>>());
+        for format in ["csf(1)", "coo(1)"] {
+            let values = Tensor::from(vec![1.0; nnz]);
+            let format: Format = format.parse().unwrap();
+            let stored = |values: Tensor| {
+                let fill = Scalar::zero(values.dtype());
+                let columns = [column.clone()];
+                Tensor::from_entries([size], &columns, values, fill, Duplicates::Refuse, &format).unwrap()
+            };
+            let mask = defer(&stored(Tensor::from(vec![true; nnz])));
+            let weights = defer(&stored(values));
+            let base = Tensor::full([size], 3.0).unwrap();
+            let memory = base.data_ptr();
+            let x = defer_owned(base);
+            // Twice, with what is read of the tensor itself.
+            let next = where_(&mask, &x * 2.0, &x);
+            let (found, report) = compute_as(&next, &options).unwrap();
+            assert_eq!((found.data_ptr(), report.donated_inputs), (memory, 1));
+            let x = defer_owned(found);
+            let next = where_(&weights.equal(0.0), &x, &x + &weights);
+            let (found, again) = compute_as(&next, &options).unwrap();
+            assert_eq!(found.data_ptr(), memory);
+            for work in [report.work, again.work] {
+                let allowed = (SLACK * (2 * nnz) as f64) as u64 + CONSTANT as u64;
+                assert!(work.unwrap() <= allowed, "{work:?} for {nnz} of {size}");
+            }
+            let expected = |row: i64| if at.contains(&row) { 7.0 } else { 3.0 };
+            assert_eq!(found.to_vec::<f64>().unwrap(), (0..size as i64).map(expected).collect::<Vec<_>>());
+        }
+    }
+    // Rows of a matrix are walked, too, and its other elements are not.
+    for format in ["csr", "csc", "coo(2)", "dcsr"] {
+        let data = Data::new([64, 4000, 200, 8], format);
+        let mask = defer(&data.tensors[0]).not_equal(0.0);
+        let base = dense(&[64, 4000]);
+        let (expected, _) = compute_as(where_(&mask, 5.0, &base), &options).unwrap();
+        let owned = defer_owned(compute(&base + 0.0).unwrap());
+        let (found, report) = compute_as(where_(&mask, 5.0, &owned), &options).unwrap();
+        assert_eq!(found.to_vec::<f64>().unwrap(), expected.to_vec::<f64>().unwrap());
+        assert!(report.work.unwrap() <= 2 * (4000 + 2 * 200), "{format}: {:?}", report.work);
+    }
 }

@@ -40,9 +40,9 @@ pub use tj_ir::{
     Guard, Indexing, IrError, LazyTensor, MAX_RANK, Mode, NewShape, Number, Op, Operand, OptionalOperand,
     Order, Parts, ReduceOp, Reducer, Repeats, ScalarOp, Selection, Shape, Shifts, Side, Symbol, Window,
     along, arange, arange_in, at, axis, broadcast_arrays, column_stack, complex, concat, constant, convolve,
-    correlate, cross, defer, dot, dstack, einop, einsum, empty, eye, fft, full, geomspace, hstack, inner,
-    input, interp, kron, linalg, linspace, logspace, maximum, meshgrid, minimum, number, ones, outer, random,
-    size, stack, tensordot, vecdot, vstack, where_, zeros,
+    correlate, cross, defer, defer_owned, dot, dstack, einop, einsum, empty, eye, fft, full, geomspace,
+    hstack, inner, input, interp, kron, linalg, linspace, logspace, maximum, meshgrid, minimum, number, ones,
+    outer, random, size, stack, tensordot, vecdot, vstack, where_, zeros,
 };
 pub use tj_macros::fused;
 pub use tj_runtime::MaxBytes::Bytes;

@@ -191,7 +191,7 @@ pub enum StmtKind {
         /// Its bounds, if given.
         bounds: Option<Bounds>,
     },
-    /// `input A: f64[N, 2 * N] csr`
+    /// `input A: f64[N, 2 * N] csr fill 0`
     Input {
         /// The name.
         name: Ident,
@@ -199,8 +199,10 @@ pub enum StmtKind {
         dtype: Ident,
         /// One size expression an axis: integers, names, `+ - * // %`, `min` and `max`.
         dims: Vec<ExprId>,
-        /// Words after the shape, not checked.
-        format: Vec<Ident>,
+        /// How it is stored, not checked: what is written between the shape and `fill`.
+        format: Option<Ident>,
+        /// Its fill.
+        fill: Option<ExprId>,
     },
     /// `h = relu(x @ w)`
     Bind {

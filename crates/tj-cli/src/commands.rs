@@ -164,6 +164,12 @@ impl Text {
         }
     }
 
+    /// A mistake under the words that made it.
+    fn refused(&self, diagnostic: &Diagnostic) -> Failure {
+        let message = diagnostic.render(&self.origin, &self.source, Style::of_stderr());
+        Failure { exit: Exit::Wrong, message }
+    }
+
     fn evaluate(&self, given: &BTreeMap<String, Value>) -> Result<Evaluated, Failure> {
         self.evaluate_on(given, &BTreeMap::new())
     }
@@ -174,10 +180,7 @@ impl Text {
         given: &BTreeMap<String, Value>,
         declared: &BTreeMap<String, Value>,
     ) -> Result<Evaluated, Failure> {
-        evaluate_on(&self.program, given, declared).map_err(|diagnostic| {
-            let message = diagnostic.render(&self.origin, &self.source, Style::of_stderr());
-            Failure { exit: Exit::Wrong, message }
-        })
+        evaluate_on(&self.program, given, declared).map_err(|diagnostic| self.refused(&diagnostic))
     }
 }
 

@@ -12,7 +12,7 @@ mod value;
 
 use std::collections::BTreeMap;
 
-use tensorjit::{At, DType, Dim, LazyTensor, Operand, input};
+use tensorjit::{At, DType, Dim, Format, LazyTensor, Operand, input};
 
 use crate::ast::{BinaryOp, EinopOp, Expr, ExprId, Ident, Program, Span, Stmt, StmtKind, Subscript, UnaryOp};
 use crate::diagnostic::Diagnostic;
@@ -100,11 +100,7 @@ impl Ctx<'_> {
                 self.done.sizes.push((name.text.clone(), dim.clone()));
                 self.define(name, Value::Size(dim))
             }
-            StmtKind::Input { name, dtype, dims, format } => {
-                if let Some(word) = format.first() {
-                    let message = format!("format `{}` is not known; inputs are dense", word.text);
-                    return Err(Diagnostic::new(message, word.span));
-                }
+            StmtKind::Input { name, dtype, dims, format, fill } => {
                 let known: DType = dtype.text.parse().map_err(|_| {
                     Diagnostic::new(
                         format!("`{}` is not a dtype, such as f32 or i64", dtype.text),
@@ -115,8 +111,15 @@ impl Ctx<'_> {
                 for &dim in dims {
                     shape.push(self.value(dim)?.as_size(self.program.span(dim))?);
                 }
-                let tensor = input(&name.text, known, shape)
+                let mut tensor = input(&name.text, known, shape)
                     .map_err(|e| Diagnostic::new(e.cause.to_string(), name.span))?;
+                if let Some(word) = format {
+                    tensor = correct(tensor.with_format(&format_of(&word.text, word.span)?), word.span)?;
+                }
+                if let Some(fill) = *fill {
+                    let span = self.program.span(fill);
+                    tensor = correct(tensor.with_fill(self.value(fill)?.as_scalar(span)?), span)?;
+                }
                 self.done.inputs.push((name.text.clone(), tensor.clone()));
                 self.define(name, Value::Tensor(tensor))
             }
@@ -333,6 +336,11 @@ impl Ctx<'_> {
     }
 }
 
+/// The format that a text names.
+fn format_of(text: &str, span: Span) -> Result<Format, Diagnostic> {
+    text.parse().map_err(|error: tensorjit::TensorError| Diagnostic::new(error.to_string(), span))
+}
+
 /// Whether a name that has no value is a word of the language: a dtype, or a module of functions.
 pub(crate) fn is_word(name: &str) -> bool {
     name.parse::<DType>().is_ok() || functions::MODULES.contains(&name)
@@ -345,8 +353,12 @@ fn bound(value: u64, span: Span) -> Result<i64, Diagnostic> {
 
 /// A tensor, or the mistake it carries under the words that made it.
 fn checked(tensor: LazyTensor, span: Span) -> Result<Value, Diagnostic> {
+    correct(tensor, span).map(Value::Tensor)
+}
+
+fn correct(tensor: LazyTensor, span: Span) -> Result<LazyTensor, Diagnostic> {
     match tensor.check() {
-        Ok(()) => Ok(Value::Tensor(tensor)),
+        Ok(()) => Ok(tensor),
         Err(error) => Err(Diagnostic::new(error.cause.to_string(), span)),
     }
 }

@@ -40,6 +40,12 @@ pub enum Token {
     /// `]`
     #[token("]")]
     CloseBracket,
+    /// `{`
+    #[token("{")]
+    OpenBrace,
+    /// `}`
+    #[token("}")]
+    CloseBrace,
     /// `,`
     #[token(",")]
     Comma,

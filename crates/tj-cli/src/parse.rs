@@ -3,11 +3,14 @@
 //! ```text
 //! program   = { statement NEWLINE }
 //! statement = "size" NAME [ "in" INT ( ".." | "..=" ) INT ]
-//!           | "input" NAME ":" WORD [ "[" [ expr { "," expr } ] "]" ] { WORD }
+//!           | "input" NAME ":" WORD [ "[" [ expr { "," expr } ] "]" ] [ FORMAT ] [ "fill" expr ]
 //!           | "output" NAME ( "=" expr | { "," NAME } )
 //!           | NAME "=" expr
 //!           | NAME [ "[" NAME { "," NAME } "]" ] ( "=" | "+=" | "*=" | "min=" | "max=" | "|=" | "&=" | "^=" ) expr
 //! ```
+//!
+//! FORMAT is what `tj_tensor::Format` reads: `csr`, `bcsr(2, 2)`, `{d0: dense, d1: compressed(u32)}`. Its words are kept as
+//! they are written, and read by whoever makes the input.
 //!
 //! Expressions are Python's, with Python's precedence, less `and`, `or`, `not`, `if`, `lambda` and chained
 //! comparisons (`parse/expr.rs` has their grammar). Words that mean something are reserved, except after a dot,
@@ -186,11 +189,39 @@ impl Parser<'_> {
             }
             self.close("`,` or `]`")?;
         }
-        let mut format = Vec::new();
-        while self.peek() == Some(Token::Word) {
-            format.push(self.word("a format")?);
+        let format = self.format();
+        let fill = match self.peek_word() {
+            Some("fill") => {
+                self.advance();
+                Some(self.expr()?.id)
+            }
+            Some(_) | None => None,
+        };
+        self.finish(StmtKind::Input { name, dtype, dims, format, fill })
+    }
+
+    /// Everything that a format may be made of, up to its fill.
+    fn format(&mut self) -> Option<Ident> {
+        let start = self.here();
+        let mut any = false;
+        while let Some(token) = self.peek() {
+            let is_part = match token {
+                Token::Word => self.peek_word() != Some("fill"),
+                Token::OpenBrace => true,
+                // Nothing begins with these.
+                Token::CloseBrace | Token::OpenParen | Token::CloseParen | Token::Number(_) => any,
+                Token::Comma | Token::Colon | Token::Range | Token::Div | Token::Rem => any,
+                Token::Add | Token::Sub => any,
+                _ => false,
+            };
+            if !is_part {
+                break;
+            }
+            any = true;
+            self.advance();
         }
-        self.finish(StmtKind::Input { name, dtype, dims, format })
+        let span = start.to(self.previous());
+        any.then(|| Ident { text: self.text(span).to_owned(), span })
     }
 
     fn output(&mut self) -> Result<()> {

@@ -35,14 +35,18 @@ fn write_stmt(program: &Program, stmt: &Stmt, f: &mut impl fmt::Write) -> fmt::R
                 write!(f, " in {}..={}", bounds.lower, bounds.upper)?;
             }
         }
-        StmtKind::Input { name, dtype, dims, format } => {
+        StmtKind::Input { name, dtype, dims, format, fill } => {
             write!(f, "input {}: {}", name.text, dtype.text)?;
             for (i, dim) in dims.iter().enumerate() {
                 f.write_str(if i == 0 { "[" } else { ", " })?;
                 write_expr(program, *dim, f)?;
             }
             f.write_str(if dims.is_empty() { "" } else { "]" })?;
-            format.iter().try_for_each(|word| write!(f, " {}", word.text))?;
+            format.iter().try_for_each(|format| write!(f, " {}", format.text))?;
+            if let Some(fill) = fill {
+                f.write_str(" fill ")?;
+                write_expr(program, *fill, f)?;
+            }
         }
         StmtKind::Bind { name, value } => {
             write!(f, "{} = ", name.text)?;

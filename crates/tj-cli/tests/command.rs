@@ -435,6 +435,69 @@ fn outputs_are_checked_before_the_run_and_archives_are_written() {
 }
 
 #[test]
+fn inputs_are_stored_as_programs_declare() {
+    let folder = Folder::new("declared");
+    let program = b"size N\nsize M\ninput A: f64[N, M] csr\ninput x: f64[M]\n\
+                    output y = A @ x\noutput B = (2 * A).with_format(\"csc\")\n";
+    let program = folder.file("p.tj", program);
+    let text = b"%%MatrixMarket matrix coordinate real general\n2 3 2\n1 3 4\n2 1 -0.5\n";
+    let matrix = format!("A={}", folder.file("a.mtx", text));
+    assert_eq!(
+        stdout(&tj(&["check", &program])),
+        "input A: f64[N, M] csr fill 0.0\ninput x: f64[M]\noutput y: f64[N]\noutput B: f64[N, M] csc fill 0.0\n"
+    );
+    let b = format!("B={}", folder.path("b.npz"));
+    let found = json(&["run", &program, &matrix, "x=ones", "--dim", "M=3", "-o", &b, "--json"]);
+    assert_eq!(numbers(&found["y"]), [4.0, -0.5]);
+    assert!(stdout(&tj(&["info", &folder.path("b.npz")])).contains("csc, fill 0.0f64, 2 stored"));
+    // Made data are dense, and converted.
+    let swept = json(&[
+        "run", &program, "A=ones", "x=ones", "--dim", "M=3", "--sweep", "N=1,2,5", "--report", "json",
+    ]);
+    assert_eq!((swept["compilations"].as_u64(), swept["runs"].as_array().map(Vec::len)), (Some(1), Some(3)));
+    assert_eq!(numbers(&swept["runs"][1]["outputs"]["y"]), [3.0, 3.0]);
+    let explained = stdout(&tj(&["explain", &program]));
+    assert!(explained.contains("reads argument 0 as csr"), "{explained}");
+    let kernels = stdout(&tj(&["explain", &program, "--stage", "kernel"]));
+    assert!(kernels.matches("kernel ").count() >= 2, "{kernels}");
+    let object = folder.path("p.o");
+    check_error(
+        &["build", &program, "-o", &object],
+        1,
+        "takes dense arrays, but `A` is stored by levels\n --> ",
+    );
+    check_error(&["build", &program, "-o", &object], 1, ":3:20\n");
+
+    let other = b"input m: bool[4] {d0: compressed(u64)} fill True\noutput y = m";
+    let other = folder.file("m.tj", other);
+    assert_eq!(
+        stdout(&tj(&["check", &other])),
+        "input m: bool[4] {d0: compressed(u64)} fill True\noutput y: bool[4] {d0: compressed(u64)} fill True\n"
+    );
+    assert_eq!(
+        stdout(&tj(&["run", &other, "m=ones:bool:4"])),
+        "0 of 4 elements differ from true, stored as {d0: compressed(u64)}\n"
+    );
+    let of_fill = folder.file("f.tj", b"input A: f64[2, 3] coo(2) fill 1\noutput y = A");
+    check_error(&["run", &of_fill, &matrix], 1, "input A has fill 0.0f64, declared 1.0f64");
+    let cases = [
+        ("input A: f64[2, 2] csrr", "csrr", "1:20"),
+        ("input A: f64[2, 2] {d0: dense, d0: compressed}", "d0", "1:20"),
+        ("input A: f64[2] csr", "with_format: csr has 2 dimensions, the tensor 1", "1:17"),
+        ("input A: i32[2, 2] csr fill 0.5", "with_fill: 0.5f64 is no value of i32", "1:29"),
+        ("input A: i32[2, 2] csr fill x", "`x` is not defined", "1:29"),
+        ("input A: i32[2, 2] csr = 3", "expected the end of the line", "1:24"),
+        ("input A: i32[2, 2]\noutput y = A.with_format(\"cssr\")", "cssr", "2:26"),
+    ];
+    for (source, message, place) in cases {
+        let file = folder.file("wrong.tj", source.as_bytes());
+        let output = tj(&["check", &file]);
+        let found = String::from_utf8(output.stderr).unwrap();
+        assert!(found.contains(message) && found.contains(&format!("wrong.tj:{place}\n")), "{found}");
+    }
+}
+
+#[test]
 fn sparse_files_are_read_written_converted_and_described() {
     let folder = Folder::new("sparse");
     let text = b"%%MatrixMarket matrix coordinate real general\n2 3 2\n1 3 4\n2 1 -0.5\n";

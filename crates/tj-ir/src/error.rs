@@ -158,6 +158,9 @@ pub enum Cause {
         /// Its name.
         name: String,
     },
+    /// Data that were given to an earlier computation.
+    #[error("defer_owned: an earlier computation has taken this tensor; use defer to compute with it again")]
+    Taken,
     /// A selection in a program that is compiled for all values.
     #[error(
         "{op}: how many elements the result has depends on values, and a program that is compiled once for all values \

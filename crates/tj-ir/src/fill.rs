@@ -4,7 +4,8 @@
 //! belongs to expressions, and so does what follows from it: a product with an element that is its tensor's fill 0 is 0,
 //! whatever the other factor is, since code that visits stored elements only never sees the other factor.
 //!
-//! **Rules.** Data has the fill that it was given, or none. An operator's result has one if an argument annihilates by its
+//! **Rules.** Data has the fill that it was given, or none, and so has an input. What shall be stored by levels and has no
+//! fill has the fill 0, as an expression of what it then is would have. An operator's result has one if an argument annihilates by its
 //! fill, or if all arguments but scalars have one; then it is the operator on the fills. A selection by a condition with a fill
 //! has the fill, or is the scalar, of what the condition's fill selects. Moves keep fills, and reductions do
 //! where the count of elements does not matter. Functions of whole tensors have none.
@@ -43,7 +44,12 @@ const NAMED: [Named; 6] =
 impl Fill {
     /// The fill of data.
     pub fn of_data(tensor: &Tensor) -> Option<Fill> {
-        tensor.fill().map(|value| Fill { value, is_static: code(value) != 0 })
+        tensor.fill().map(Fill::of_value)
+    }
+
+    /// A fill that an argument has.
+    pub fn of_value(value: Scalar) -> Fill {
+        Fill { value, is_static: code(value) != 0 }
     }
 }
 
@@ -178,6 +184,8 @@ pub(crate) fn of_node(node: &Node, known: &dyn Fn(&LazyTensor) -> Filled) -> Fil
         }
         Kind::Size(_) => return Filled::Scalar(None),
         Kind::Data(tensor) => Fill::of_data(tensor),
+        Kind::Owned(_) if node.shape.is_empty() => return Filled::Scalar(None),
+        Kind::Owned(data) => data.fill.map(Fill::of_value),
         Kind::Map { op, args } => {
             let args: Vec<Filled> = args.iter().map(known).collect();
             let fill = of_map(*op, &args);
@@ -191,14 +199,17 @@ pub(crate) fn of_node(node: &Node, known: &dyn Fn(&LazyTensor) -> Filled) -> Fil
             Filled::Scalar(_) => None,
             Filled::Tensor(fill) => fill,
         },
+        // What is stored by levels has a fill.
+        Kind::Format { arg, format } if !format.is_strided() && !node.shape.is_empty() => {
+            Some(fill_of(arg).unwrap_or_else(|| Fill::of_value(Scalar::zero(node.dtype))))
+        }
+        Kind::Format { arg, .. } => return known(arg),
+        Kind::Input { storage, .. } => storage.fill.map(Fill::of_value),
         Kind::Reduce { op, arg, .. } => of_reduce(*op, fill_of(arg)),
         Kind::Matmul { args: [a, b] } => of_product(fill_of(a), fill_of(b)),
-        Kind::Input { .. }
-        | Kind::Positions
-        | Kind::Parts { .. }
-        | Kind::Call { .. }
-        | Kind::Select { .. }
-        | Kind::Failed(_) => None,
+        Kind::Positions | Kind::Parts { .. } | Kind::Call { .. } | Kind::Select { .. } | Kind::Failed(_) => {
+            None
+        }
     };
     Filled::Tensor(fill)
 }

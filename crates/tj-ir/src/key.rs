@@ -17,6 +17,7 @@
 mod part;
 
 use std::hash::{Hash, Hasher};
+use std::panic::Location;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -27,7 +28,7 @@ use crate::error::{Cause, IrError};
 use crate::fill::code;
 use crate::guard::Condition;
 use crate::key::part::{Marks, Part};
-use crate::lazy::{BROADCAST, Fit, Kind, LazyTensor, Node};
+use crate::lazy::{BROADCAST, Fit, Kind, LazyTensor, Node, Owned};
 use crate::stage::Known;
 use crate::trace::{is_constant, number_parts};
 
@@ -40,6 +41,8 @@ pub struct Structure {
     words: Words,
     /// Data, in the order of the program's inputs.
     inputs: Vec<Arc<Tensor>>,
+    /// Which of these the program is given for good, and the calls that gave them.
+    owned: Vec<(usize, Owned, &'static Location<'static>)>,
     numbers: Vec<Scalar>,
     symbols: Vec<Symbol>,
     /// Values of the symbols.
@@ -122,6 +125,7 @@ impl Structure {
         self.has_fills = false;
         self.words.0.clear();
         self.inputs.clear();
+        self.owned.clear();
         self.numbers.clear();
         self.symbols.clear();
         self.values.clear();
@@ -152,6 +156,31 @@ impl Structure {
     /// Data, in the order of the program's inputs.
     pub fn inputs(&self) -> &[Arc<Tensor>] {
         &self.inputs
+    }
+
+    /// Whether the program is given some data for good.
+    pub fn has_owned(&self) -> bool {
+        !self.owned.is_empty()
+    }
+
+    /// Takes what the program is given for good out of its nodes, so that this holds it, and nobody else who does not hold
+    /// the data themselves. Gives the positions of the inputs.
+    ///
+    /// # Errors
+    /// Data that another computation has taken meanwhile.
+    pub fn take_owned(&mut self) -> Result<Vec<usize>, IrError> {
+        let owned = std::mem::take(&mut self.owned);
+        let take = |(at, owned, location): (usize, Owned, _)| match owned.take() {
+            Some(_) => Ok(at),
+            None => Err(Owned::gone(location)),
+        };
+        owned.into_iter().map(take).collect()
+    }
+
+    /// Takes an input that nobody else holds.
+    pub fn take_input(&mut self, at: usize) -> Option<Tensor> {
+        let nothing = Arc::new(Tensor::scalar(false));
+        Arc::into_inner(std::mem::replace(&mut self.inputs[at], nothing))
     }
 
     /// Numbers, in the order of the program's.
@@ -210,7 +239,7 @@ impl Structure {
         }
         match &node.kind {
             Kind::Failed(error) => return Err(error.clone()),
-            Kind::Input { name } => {
+            Kind::Input { name, .. } => {
                 let cause = Cause::NoData { name: name.to_string() };
                 return Err(IrError::new(cause, node.location));
             }
@@ -221,6 +250,16 @@ impl Structure {
                 node.dtype.hash(&mut self.words);
                 self.sizes(&node.shape);
                 self.fill(tensor);
+            }
+            Kind::Owned(data) => {
+                let tensor = data.owned.look(node.location)?;
+                self.owned.push((self.inputs.len(), data.owned.clone(), node.location));
+                self.words.0.push(13);
+                self.mark(Part::DType);
+                node.dtype.hash(&mut self.words);
+                self.sizes(&node.shape);
+                self.fill(&tensor);
+                self.inputs.push(tensor);
             }
             Kind::Const(value) => {
                 self.words.0.push(1);
@@ -269,6 +308,13 @@ impl Structure {
                 if broadcasts {
                     self.fits(arg.shape(), &node.shape);
                 }
+            }
+            // What a result is converted to is no part of the program, but for the fill that follows from it.
+            Kind::Format { arg, format } => {
+                let is_stored = !format.is_strided();
+                self.has_fills |= is_stored;
+                self.words.0.extend([12, u64::from(is_stored)]);
+                self.arg(arg);
             }
             Kind::Reduce { op, arg, axis } => {
                 self.words.0.push(6);

@@ -10,7 +10,7 @@
 //!
 //! **Cost.** One allocation of some 200 bytes a node (for up to four axes); no arena, no ids: `trace` gives those.
 //!
-//! Modules in reading order: leaves (`build`, `defer`, `create`, `positions`), operators (`elementwise`, `operators`, `complex`), moves
+//! Modules in reading order: leaves (`build`, `defer`, `owned`, `create`, `positions`), how they and results are stored (`format`), operators (`elementwise`, `operators`, `complex`), moves
 //! (`movement`, `index`, `shape`, `arrange`, `diagonal`, `join`, `window`), operators of the user's own (`define`), reductions (`reduce`, `statistics`, `nan`,
 //! `normalise`), products (`contract`, `einsum`, `products`, `einop`), functions of whole tensors (`call`, `sort`,
 //! `gather`, `linalg`, `fft`), what values decide the size of (`select`), and `random`. All but the kinds of node below are compositions of these kinds, so that no other
@@ -35,6 +35,7 @@ mod einop;
 mod einsum;
 mod elementwise;
 pub mod fft;
+mod format;
 mod gather;
 mod index;
 mod join;
@@ -43,6 +44,7 @@ mod movement;
 mod nan;
 mod normalise;
 mod operators;
+mod owned;
 mod positions;
 mod products;
 mod quantile;
@@ -68,7 +70,7 @@ use std::panic::Location;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
-use tj_tensor::{DType, Scalar, Tensor};
+use tj_tensor::{DType, Format, Scalar, Tensor};
 
 use crate::dim::{Dim, Symbol};
 use crate::error::{Cause, IrError};
@@ -91,8 +93,11 @@ pub use einop::einop;
 pub use einsum::einsum;
 pub(crate) use elementwise::Fit;
 pub use elementwise::Operand;
+pub use format::Storage;
 pub use index::Parts;
 pub use join::{concat, stack};
+pub(crate) use owned::OwnedData;
+pub use owned::{Owned, defer_owned};
 pub use products::{Dot, cross, dot, inner, kron, outer, tensordot, vecdot};
 pub use ranges::{End, Number, arange, arange_in, geomspace, linspace, logspace};
 pub use reduce::{Axes, Reducer, axis};
@@ -126,9 +131,11 @@ pub(crate) struct Node {
 
 pub(crate) enum Kind {
     /// An argument of the program.
-    Input { name: Arc<str> },
+    Input { name: Arc<str>, storage: Storage },
     /// A tensor that is there already.
     Data(Arc<Tensor>),
+    /// A tensor that is there until a program takes it.
+    Owned(OwnedData),
     /// A number; rank 0.
     Const(Scalar),
     /// A size as a number; rank 0.
@@ -139,6 +146,8 @@ pub(crate) enum Kind {
     Map { op: Op, args: SmallVec<[LazyTensor; 3]> },
     /// Elements of `arg` at other positions: `at` has one index expression for each axis of `arg`.
     Move { name: &'static str, arg: LazyTensor, at: Box<[Dim]> },
+    /// The same values, to be stored like this.
+    Format { arg: LazyTensor, format: Arc<Format> },
     /// A reduction over one axis.
     Reduce { op: ReduceOp, arg: LazyTensor, axis: usize },
     /// Parts of complex numbers, or complex numbers of parts.
@@ -242,11 +251,13 @@ impl LazyTensor {
             Kind::Failed(error) => Err(error.clone()),
             Kind::Input { .. }
             | Kind::Data(_)
+            | Kind::Owned(_)
             | Kind::Const(_)
             | Kind::Size(_)
             | Kind::Positions
             | Kind::Map { .. }
             | Kind::Move { .. }
+            | Kind::Format { .. }
             | Kind::Reduce { .. }
             | Kind::Parts { .. }
             | Kind::Matmul { .. }
@@ -262,7 +273,7 @@ impl LazyTensor {
 
     /// Name of the input, if it is one.
     pub fn input_name(&self) -> Option<&str> {
-        if let Kind::Input { name } = &self.0.kind { Some(name) } else { None }
+        if let Kind::Input { name, .. } = &self.0.kind { Some(name) } else { None }
     }
 }
 
@@ -270,13 +281,14 @@ impl Node {
     /// The word for it in texts.
     pub(crate) fn word(&self) -> &str {
         match &self.kind {
-            Kind::Input { name } => name,
-            Kind::Data(_) => "data",
+            Kind::Input { name, .. } => name,
+            Kind::Data(_) | Kind::Owned(_) => "data",
             Kind::Const(_) => "number",
             Kind::Size(_) => "size",
             Kind::Positions => "positions",
             Kind::Map { op, .. } => op.name(),
             Kind::Move { name, .. } => name,
+            Kind::Format { .. } => "with_format",
             Kind::Reduce { op, .. } => op.name(),
             Kind::Parts { op, .. } => op.name(),
             Kind::Matmul { .. } => "matmul",
@@ -288,7 +300,11 @@ impl Node {
 
     /// What made it, for messages.
     pub(crate) fn origin(&self) -> String {
-        if let Kind::Input { name } = &self.kind { format!("input {name}") } else { self.word().to_string() }
+        if let Kind::Input { name, .. } = &self.kind {
+            format!("input {name}")
+        } else {
+            self.word().to_string()
+        }
     }
 
     /// The tensors it is built on.
@@ -296,12 +312,15 @@ impl Node {
         match &self.kind {
             Kind::Input { .. }
             | Kind::Data(_)
+            | Kind::Owned(_)
             | Kind::Const(_)
             | Kind::Size(_)
             | Kind::Positions
             | Kind::Failed(_) => &[],
             Kind::Map { args, .. } => args,
-            Kind::Move { arg, .. } | Kind::Reduce { arg, .. } => std::slice::from_ref(arg),
+            Kind::Move { arg, .. } | Kind::Format { arg, .. } | Kind::Reduce { arg, .. } => {
+                std::slice::from_ref(arg)
+            }
             Kind::Parts { args, .. } => args,
             Kind::Matmul { args } => args,
             Kind::Call { call, .. } => &call.args,
@@ -317,12 +336,13 @@ impl Node {
         match std::mem::replace(&mut self.kind, Kind::Const(Scalar::Bool(false))) {
             Kind::Input { .. }
             | Kind::Data(_)
+            | Kind::Owned(_)
             | Kind::Const(_)
             | Kind::Size(_)
             | Kind::Positions
             | Kind::Failed(_) => {}
             Kind::Map { args, .. } => into.extend(args),
-            Kind::Move { arg, .. } | Kind::Reduce { arg, .. } => into.push(arg),
+            Kind::Move { arg, .. } | Kind::Format { arg, .. } | Kind::Reduce { arg, .. } => into.push(arg),
             Kind::Parts { args, .. } => into.extend(args),
             Kind::Matmul { args } => into.extend(args),
             Kind::Call { call, .. } => {

@@ -44,11 +44,11 @@ pub use guard::{Condition, Guard};
 pub use key::Structure;
 pub use lazy::{
     Along, At, Axes, Close, Defer, Dot, End, Indexing, LazyTensor, MAX_RANK, Mode, NewShape, Number, Operand,
-    OptionalOperand, Order, Parts, Reducer, Repeats, ScalarOp, Shape, Shifts, Side, Window, along, arange,
-    arange_in, at, axis, broadcast_arrays, column_stack, complex, concat, constant, convolve, correlate,
-    cross, defer, dot, dstack, einop, einsum, empty, eye, full, geomspace, hstack, inner, input, interp,
-    kron, linalg, linspace, logspace, maximum, meshgrid, minimum, number, ones, outer, size, stack,
-    tensordot, vecdot, vstack, where_, zeros,
+    OptionalOperand, Order, Owned, Parts, Reducer, Repeats, ScalarOp, Shape, Shifts, Side, Storage, Window,
+    along, arange, arange_in, at, axis, broadcast_arrays, column_stack, complex, concat, constant, convolve,
+    correlate, cross, defer, defer_owned, dot, dstack, einop, einsum, empty, eye, full, geomspace, hstack,
+    inner, input, interp, kron, linalg, linspace, logspace, maximum, meshgrid, minimum, number, ones, outer,
+    size, stack, tensordot, vecdot, vstack, where_, zeros,
 };
 pub use lazy::{fft, random};
 pub use op::{Op, ReduceOp, UserOp};

@@ -97,9 +97,11 @@ impl Known {
             Kind::Failed(_)
             | Kind::Input { .. }
             | Kind::Data(_)
+            | Kind::Owned(_)
             | Kind::Const(_)
             | Kind::Positions
             | Kind::Map { .. }
+            | Kind::Format { .. }
             | Kind::Reduce { .. }
             | Kind::Parts { .. }
             | Kind::Matmul { .. }
@@ -266,10 +268,11 @@ impl<'t> Cut<'t> {
         for &node in self.nodes {
             let own = match &node.kind {
                 Kind::Map { .. } | Kind::Parts { .. } => 1,
-                Kind::Move { .. } => 0,
+                Kind::Move { .. } | Kind::Format { .. } => 0,
                 Kind::Failed(_)
                 | Kind::Input { .. }
                 | Kind::Data(_)
+                | Kind::Owned(_)
                 | Kind::Const(_)
                 | Kind::Size(_)
                 | Kind::Positions
@@ -304,11 +307,13 @@ fn is_work(node: &Node) -> bool {
         Kind::Failed(_)
         | Kind::Input { .. }
         | Kind::Data(_)
+        | Kind::Owned(_)
         | Kind::Const(_)
         | Kind::Size(_)
         | Kind::Positions
         | Kind::Map { .. }
         | Kind::Move { .. }
+        | Kind::Format { .. }
         | Kind::Parts { .. }
         | Kind::Select { .. } => false,
     }

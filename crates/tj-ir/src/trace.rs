@@ -24,7 +24,7 @@ use crate::error::{Cause, IrError, shape_text};
 use crate::expr::{Expr, ExprArena, ExprId, Indices, Source, Tree};
 use crate::fill::Filled;
 use crate::guard::{Condition, Guard};
-use crate::lazy::{Fit, Kind, LazyTensor, Node, Shape};
+use crate::lazy::{Fit, Kind, LazyTensor, Node, Shape, Storage};
 use crate::op::{Op, ReduceOp};
 use crate::stage::Known;
 use crate::walk::post_order;
@@ -55,6 +55,10 @@ pub struct Trace {
     pub symbols: Vec<Symbol>,
     /// Which inputs are complex to whoever gives them: here they are real, with one more axis at the end for the parts.
     pub complex_inputs: Vec<bool>,
+    /// How each input is stored.
+    pub storage: Vec<Storage>,
+    /// Which inputs the program is given for good.
+    pub owned: Vec<bool>,
     /// Which outputs are complex to whoever asks for them, as `complex_inputs`.
     pub complex_outputs: Vec<bool>,
     /// The deferred or counted symbol that each of `symbols` stands for, if it does.
@@ -195,10 +199,23 @@ impl<'k> Ctx<'k> {
         let rank = shape.len();
         let body = match &node.kind {
             Kind::Failed(error) => return Err(error.clone()),
-            Kind::Input { name } => return self.input(name, node, shape),
+            Kind::Input { name, storage } => return self.input(name, storage, node, shape),
+            Kind::Format { arg, .. } => {
+                let traced = self.traced(arg);
+                if let Traced::Positions = traced {
+                    self.positions.insert(node, shape);
+                }
+                return Ok(traced);
+            }
             Kind::Data(tensor) => {
                 let reals = reals(tensor, node)?;
                 return Ok(self.new_input(None, node, shape, Some(reals)));
+            }
+            Kind::Owned(data) => {
+                let reals = reals(&*data.owned.look(node.location)?, node)?;
+                let traced = self.new_input(None, node, shape, Some(reals));
+                self.trace.owned.iter_mut().last().into_iter().for_each(|owned| *owned = true);
+                return Ok(traced);
             }
             Kind::Const(value) if node.dtype.is_complex() => return Ok(self.complex_number(*value)),
             Kind::Const(value) => return Ok(Traced::Leaf(self.number(*value))),
@@ -362,20 +379,32 @@ impl<'k> Ctx<'k> {
         (at_a, at_b, tree)
     }
 
-    fn input(&mut self, name: &Arc<str>, node: &Node, shape: Shape) -> Result<Traced, IrError> {
+    fn input(
+        &mut self,
+        name: &Arc<str>,
+        storage: &Storage,
+        node: &Node,
+        shape: Shape,
+    ) -> Result<Traced, IrError> {
         let Some(&position) = self.names.get(name) else {
             self.names.insert(name.clone(), self.trace.inputs.len() as u32);
-            return Ok(self.new_input(Some(name.clone()), node, shape, None));
+            let traced = self.new_input(Some(name.clone()), node, shape, None);
+            if let Some(last) = self.trace.storage.last_mut() {
+                *last = storage.clone();
+            }
+            return Ok(traced);
         };
         let first = &self.trace.inputs[position as usize];
         let is_complex = self.trace.complex_inputs[position as usize];
         let known = if is_complex { first.dtype.complex() } else { first.dtype };
-        if known != node.dtype || first.shape != real_shape(node.dtype, shape.clone()) {
+        let first_storage = &self.trace.storage[position as usize];
+        let is_other = first.shape != real_shape(node.dtype, shape.clone()) || first_storage != storage;
+        if known != node.dtype || is_other {
             let sizes = &first.shape[..first.shape.len() - usize::from(is_complex)];
             let cause = Cause::DuplicateInput {
                 name: name.to_string(),
-                first: format!("{known}{}", shape_text(sizes)),
-                second: format!("{}{}", node.dtype, shape_text(&shape)),
+                first: format!("{known}{}{first_storage}", shape_text(sizes)),
+                second: format!("{}{}{storage}", node.dtype, shape_text(&shape)),
             };
             return Err(IrError::new(cause, node.location));
         }
@@ -392,6 +421,8 @@ impl<'k> Ctx<'k> {
         let (dtype, shape) = (node.dtype.real(), real_shape(node.dtype, shape));
         self.trace.inputs.push(InputDecl { name, dtype, shape, data });
         self.trace.complex_inputs.push(node.dtype.is_complex());
+        self.trace.storage.push(Storage::default());
+        self.trace.owned.push(false);
         Traced::whole(Source::Input(self.trace.inputs.len() as u32 - 1), node.dtype)
     }
 

@@ -123,6 +123,8 @@ impl Plan {
             numbers,
             symbols,
             complex_inputs: _,
+            storage: _,
+            owned: _,
             complex_outputs: _,
             deferred: _,
         } = trace;

@@ -23,6 +23,7 @@ pub mod rows;
 pub mod space;
 pub mod steps;
 pub mod stretches;
+mod update;
 mod write;
 
 use tj_ir::expr::{Indices, Source};
@@ -89,6 +90,9 @@ pub enum ResultKind {
     Stored,
     /// A value for each entry of this argument, whose axes are those of the result in the order of its levels.
     AsArgument(usize),
+    /// The elements of this dense argument, but where the condition of the selection at the root may be other than its fill:
+    /// there coordinates and values are listed, none left out.
+    Updated(usize),
 }
 
 /// One level of an operand.

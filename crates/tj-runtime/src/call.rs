@@ -7,10 +7,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use smallvec::SmallVec;
+use tj_ir::InputDecl;
 use tj_plan::Engine;
 use tj_tensor::Tensor;
 
-use crate::bind::input_name;
+use crate::bind::{Binder, input_name};
 use crate::budget;
 use crate::clock::KernelClock;
 use crate::error::Error;
@@ -34,12 +35,12 @@ pub(crate) struct Call<'t> {
 }
 
 /// Whether the arguments of a call are needed after it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Arguments {
+#[derive(Clone, Copy)]
+pub(crate) enum Arguments<'a> {
     /// They stay with the caller.
     Kept,
-    /// The call may write to those that nobody else holds.
-    Given,
+    /// The call may write to those of these, by position, that nobody else holds.
+    Given(&'a dyn Fn(usize) -> bool),
 }
 
 impl<'t> Call<'t> {
@@ -50,9 +51,9 @@ impl<'t> Call<'t> {
         max_bytes: MaxBytes,
         given: &[(&str, &'t Tensor)],
         bindings: &[(&str, i64)],
-        arguments: Arguments,
+        arguments: Arguments<'_>,
     ) -> Result<Call<'t>, Error> {
-        let inputs = order(program, named, given)?;
+        let inputs = order(&program.fused.plan.inputs, &program.binder, named, given)?;
         let values = program.binder.bind(&inputs, bindings)?;
         Call::bound(program, inputs, program.bind(values, bindings)?, max_bytes, arguments)
     }
@@ -63,7 +64,7 @@ impl<'t> Call<'t> {
         inputs: SmallVec<[&'t Tensor; 8]>,
         bound: Arc<Bound>,
         max_bytes: MaxBytes,
-        arguments: Arguments,
+        arguments: Arguments<'_>,
     ) -> Result<Call<'t>, Error> {
         let strided: SmallVec<[usize; 8]> =
             (0..inputs.len()).filter(|&i| !inputs[i].is_contiguous()).collect();
@@ -73,10 +74,12 @@ impl<'t> Call<'t> {
         }
         let mut donated: SmallVec<[(usize, usize); 4]> = SmallVec::new();
         let mut donated_bytes = 0;
-        if arguments == Arguments::Given && matches!(program.engine, Engine::Compiled(_)) {
+        if let Arguments::Given(may) = arguments
+            && matches!(program.engine, Engine::Compiled(_))
+        {
             for &(input, output) in &program.donations {
                 let taken = donated.iter().any(|&(i, k)| i == input || k == output);
-                if !taken && inputs[input].owns_buffer() {
+                if !taken && may(input) && inputs[input].owns_buffer() {
                     donated.push((input, output));
                     donated_bytes += bytes(inputs[input].shape(), inputs[input].dtype().size())?;
                 }
@@ -138,13 +141,12 @@ impl<'t> Call<'t> {
 
 /// Arguments in the order of the program's inputs.
 pub(crate) fn order<'t>(
-    program: &'t Program,
+    inputs: &'t [InputDecl],
+    binder: &Binder,
     named: &[(String, usize)],
     given: &[(&str, &'t Tensor)],
 ) -> Result<SmallVec<[&'t Tensor; 8]>, Error> {
-    let plan = &program.fused.plan;
-    let mut found: SmallVec<[Option<&Tensor>; 8]> =
-        plan.inputs.iter().map(|decl| decl.data.as_ref()).collect();
+    let mut found: SmallVec<[Option<&Tensor>; 8]> = inputs.iter().map(|decl| decl.data.as_ref()).collect();
     for &(name, tensor) in given {
         let Some((_, at)) = named.iter().find(|(known, _)| known == name) else {
             let known = named.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
@@ -155,11 +157,11 @@ pub(crate) fn order<'t>(
             return Err(Error::RepeatedInput { name: name.to_string() });
         }
     }
-    let each = found.into_iter().zip(&plan.inputs).enumerate();
+    let each = found.into_iter().zip(inputs).enumerate();
     each.map(|(position, (tensor, decl))| {
         tensor.ok_or_else(|| Error::MissingInput {
             name: input_name(decl, position),
-            declared: program.binder.declared(position).to_string(),
+            declared: binder.declared(position).to_string(),
         })
     })
     .collect()

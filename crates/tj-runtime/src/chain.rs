@@ -4,7 +4,8 @@
 //! for a result that is stored by levels needs room for its entries: the lengths of its arguments' lists bound them ([`room`]),
 //! or another program counts them first. So the memory of a result is known before anything is written; what turns out to be
 //! the fill is left out, and the gaps are closed where they are ([`gaps`]). What is constant on stretches of runs is a dense
-//! program on a value for each stretch, which the runtime cuts and puts together ([`stretches`]). Each program plans and verifies its own arena, and
+//! program on a value for each stretch, which the runtime cuts and puts together ([`stretches`]). What is an argument given for
+//! good, but for some elements, is that argument with these written into it ([`update`]). Each program plans and verifies its own arena, and
 //! results pass from one to the next as tensors.
 //!
 //! **Invariants.** Arguments are brought into the format that a nest was compiled for (a conversion, if need be), and what a
@@ -16,19 +17,21 @@ mod gaps;
 mod room;
 mod run;
 mod stretches;
+mod update;
 
 use std::hash::{Hash, Hasher};
 
+use tj_ir::Storage as Declared;
 use tj_ir::expr::Source;
 use tj_kernel::lower::sparse::room::Room;
 use tj_kernel::lower::sparse::{Array, Tasks};
 use tj_plan::sparse::{Argument, ResultKind, StoredInput};
-use tj_tensor::{Format, Scalar, Tensor, Width};
+use tj_tensor::{Format, LevelFormat, LevelKind, Scalar, Tensor, Width, Widths};
 
 use crate::executable::Executable;
 
-pub(crate) use compile::compile;
-pub(crate) use run::{Spent, run};
+pub(crate) use compile::{compile, compile_canonical, stored_inputs};
+pub(crate) use run::{Spent, converted_bytes, run};
 
 /// Programs in order.
 #[derive(Debug)]
@@ -102,6 +105,22 @@ pub(crate) struct Part {
 }
 
 impl Chain {
+    /// Whether each result may be stored by levels, where its values alone decide.
+    pub fn may_be_stored(&self, inputs: &[Option<StoredInput>]) -> Vec<bool> {
+        let is_stored = |source: &Source| match source {
+            Source::Input(i) => inputs[*i as usize].is_some(),
+            Source::Def(_) => {
+                let step = self.steps.iter().find(|step| step.gives.contains(source));
+                step.is_some_and(|step| match &step.work {
+                    Work::Dense(_) => false,
+                    Work::Nest(nest) => nest.is_stored(),
+                    Work::Stretches(code) => code.fold.as_ref().is_none_or(|(nest, _)| nest.is_stored()),
+                })
+            }
+        };
+        self.produces.iter().map(is_stored).collect()
+    }
+
     /// All programs, in order.
     pub fn executables(&self) -> Vec<&Executable> {
         let mut all: Vec<&Executable> = Vec::new();
@@ -120,6 +139,14 @@ impl Chain {
 }
 
 impl NestCode {
+    /// Whether its result is stored by levels.
+    fn is_stored(&self) -> bool {
+        match self.result {
+            ResultKind::Stored | ResultKind::AsArgument(_) => true,
+            ResultKind::Dense | ResultKind::Updated(_) => false,
+        }
+    }
+
     /// Its programs, in order.
     fn executables(&self) -> impl Iterator<Item = &Executable> {
         self.count.iter().chain(std::iter::once(&self.main)).map(|part| &part.executable)
@@ -162,6 +189,48 @@ fn storage(tensor: &Tensor) -> Option<(Storage<'_>, Scalar)> {
 pub(crate) fn stored_input(tensor: &Tensor) -> Option<StoredInput> {
     let (Storage { format, is_hypersparse, width, may_store_fill, .. }, fill) = storage(tensor)?;
     Some(StoredInput { format: format.clone(), fill, is_hypersparse, width, may_store_fill })
+}
+
+/// How an input comes that is not there yet, if kernels walk it. Nothing is known of its data: it may store its fill, its
+/// indices are `u32` where its format leaves that open, and it is taken for hypersparse if its format lists rows or has wider
+/// coordinates.
+fn declared_input(declared: &Declared) -> Option<StoredInput> {
+    let (format, fill) = (declared.format.as_deref()?, declared.fill?);
+    if !tj_ir::is_static_fill(fill) || fill.dtype().is_complex() {
+        return None;
+    }
+    let mut levels = format.levels().to_vec();
+    levels.iter_mut().filter_map(widths).for_each(|widths| {
+        widths.index.get_or_insert(Width::U32);
+        widths.position.get_or_insert(Width::U32);
+    });
+    let index_width = declared_width(format);
+    let is_list = |level: &LevelFormat| matches!(level.kind, LevelKind::Compressed { .. });
+    let is_hypersparse =
+        format.levels().iter().all(is_list) && (format.rank() > 1 || index_width > Width::U32);
+    let format = Format::new(levels, format.leaf()).ok()?;
+    Some(StoredInput { format, fill, is_hypersparse, width: index_width, may_store_fill: true })
+}
+
+/// The width of coordinates of what is declared with a format: more of them cannot be told apart.
+pub(crate) fn declared_width(format: &Format) -> Width {
+    let mut levels = format.levels().to_vec();
+    let wide = levels.iter_mut().filter_map(widths).any(|widths| widths.index == Some(Width::U64));
+    if wide { Width::U64 } else { Width::U32 }
+}
+
+/// The widths of the arrays of a level that has some.
+fn widths(level: &mut LevelFormat) -> Option<&mut Widths> {
+    match &mut level.kind {
+        LevelKind::Compressed { widths, .. }
+        | LevelKind::Singleton { widths, .. }
+        | LevelKind::Hash { widths }
+        | LevelKind::Runs { widths }
+        | LevelKind::Steps { widths }
+        | LevelKind::Band { widths }
+        | LevelKind::Blocks { widths } => Some(widths),
+        LevelKind::Dense | LevelKind::Bytemap | LevelKind::Bitmap | LevelKind::Interval { .. } => None,
+    }
 }
 
 /// What the key of a program holds of how an argument is stored; 0 if kernels do not walk it.

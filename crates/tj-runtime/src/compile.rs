@@ -7,7 +7,7 @@
 //! A scheduler decides and never transforms; each stage is shown to the observer.
 
 use tj_ir::trace::trace_stage;
-use tj_ir::{Dim, DimError, Known, LazyTensor, Symbol};
+use tj_ir::{Dim, DimError, Known, LazyTensor, Storage, Symbol};
 use tj_kernel::verify::{BoundGuard, verify};
 use tj_kernel::{Lowered, lower};
 use tj_plan::{
@@ -39,8 +39,8 @@ pub(crate) fn compile(
     observer: &mut dyn Observer,
 ) -> Result<Compiled, Error> {
     let mut clock = Clock::new(observer);
-    let Canonical { plan, complex, deferred } = canonical(outputs, known, options, &mut clock)?;
-    let program = compile_plan(plan, complex, options, scheduler, &mut clock)?;
+    let Canonical { plan, complex, owned, deferred, .. } = canonical(outputs, known, options, &mut clock)?;
+    let program = compile_plan(plan, complex, &owned, options, scheduler, &mut clock)?;
     Ok(Compiled { program, deferred })
 }
 
@@ -48,6 +48,10 @@ pub(crate) fn compile(
 pub(crate) struct Canonical {
     pub plan: Plan,
     pub complex: ComplexAxes,
+    /// How each input is stored.
+    pub storage: Vec<Storage>,
+    /// Which inputs the program is given for good.
+    pub owned: Vec<bool>,
     pub deferred: Vec<Option<Symbol>>,
 }
 
@@ -60,6 +64,8 @@ pub(crate) fn canonical(
 ) -> Result<Canonical, Error> {
     let mut traced = trace_stage(&options.inputs, outputs, known)?;
     let deferred = std::mem::take(&mut traced.deferred);
+    let storage = std::mem::take(&mut traced.storage);
+    let owned = std::mem::take(&mut traced.owned);
     let complex = ComplexAxes {
         inputs: std::mem::take(&mut traced.complex_inputs),
         outputs: std::mem::take(&mut traced.complex_outputs),
@@ -71,13 +77,14 @@ pub(crate) fn canonical(
     let plan = canonicalise(&traced);
     debug_verify("canonicalise", &plan, Form::Canonical);
     clock.done(Stage::Plan, &|| explain::plan(&plan));
-    Ok(Canonical { plan, complex, deferred })
+    Ok(Canonical { plan, complex, storage, owned, deferred })
 }
 
-/// Compiles a canonical plan.
+/// Compiles a canonical plan. Besides named inputs those that are `owned` may be given away by a call.
 pub(crate) fn compile_plan(
     plan: Plan,
     complex: ComplexAxes,
+    owned: &[bool],
     options: &CompileOptions,
     scheduler: &dyn Scheduler,
     clock: &mut Clock<'_>,
@@ -95,7 +102,7 @@ pub(crate) fn compile_plan(
         Engine::Compiled(_) | Engine::InterpretKernel => schedule(&fused, lower(&fused)),
     };
     if options.reuse {
-        share_memory(&mut kernels, &fused.plan);
+        share_memory(&mut kernels, &fused.plan, owned);
     }
     finish(fused, complex, kernels, options, engine, clock)
 }

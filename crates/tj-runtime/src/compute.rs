@@ -12,7 +12,7 @@ use std::time::Instant;
 use smallvec::SmallVec;
 use tj_ir::{Cause, Defer, Known, LazyTensor, Structure};
 use tj_plan::{Backend, Engine, Scheduler};
-use tj_tensor::Tensor;
+use tj_tensor::{Buffer, Tensor};
 
 use crate::bind::Values;
 use crate::cache::{self, Cached, Compiled, Facts};
@@ -22,13 +22,14 @@ use crate::compile::compile;
 use crate::error::Error;
 use crate::executable::Executable;
 use crate::observe::Silent;
-use crate::options::CompileOptions;
+use crate::options::{CompileOptions, MaxBytes};
 use crate::outputs::{Compute, Lazies};
 use crate::program::internal;
 use crate::reason::reason;
 use crate::report::RunReport;
 use crate::select::Taken;
 use crate::stages;
+use crate::walked::{Times, finished};
 
 thread_local! {
     /// Memory for reading a program, kept from one to the next.
@@ -37,7 +38,8 @@ thread_local! {
 
 /// Computes lazy tensors, all in one program, by the scheduler that applies to this thread.
 ///
-/// Takes a lazy tensor, or a tuple, array, slice or vector of them; what is not lazy passes through.
+/// Takes a lazy tensor, or a tuple, array, slice or vector of them; what is not lazy passes through. Data that were deferred by
+/// [`defer_owned`](tj_ir::defer_owned) are taken, and results may be in their memory.
 ///
 /// ```
 /// use tj_ir::defer;
@@ -165,13 +167,6 @@ pub fn fuse_with<A: Defer, R: Compute>(
     compute_with(f(args.defer()), scheduler)
 }
 
-/// Whether a run says how long each kernel took.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Times {
-    Ignored,
-    Measured,
-}
-
 /// What ran, and what it cost.
 pub(crate) struct Ran {
     cached: Arc<Cached>,
@@ -211,12 +206,14 @@ fn run_lazies(
     scheduler: &dyn Scheduler,
     times: Times,
 ) -> Result<(Vec<Tensor>, SmallVec<[Ran; 1]>), Error> {
-    let mut program =
-        |lazies: &[LazyTensor], known: &Known| run_program(lazies, known, options, scheduler, times);
-    match program(lazies, &Known::new()) {
+    let program = |lazies: &[LazyTensor], known: &Known, owned| {
+        run_program(lazies, known, options, scheduler, times, owned)
+    };
+    match program(lazies, &Known::new(), UseOfOwned::Take) {
         Ok((values, ran)) => Ok((values, SmallVec::from_iter([ran]))),
         Err(Error::Program(error)) if matches!(*error.cause, Cause::Counted { .. }) => {
-            stages::run(lazies, options.max_bytes, &mut program)
+            let mut stage = |lazies: &[LazyTensor], known: &Known| program(lazies, known, UseOfOwned::Read);
+            stages::run(lazies, options.max_bytes, &mut stage)
         }
         Err(error) => Err(error),
     }
@@ -228,21 +225,22 @@ fn run_program(
     options: &CompileOptions,
     scheduler: &dyn Scheduler,
     times: Times,
+    owned: UseOfOwned,
 ) -> Result<(Vec<Tensor>, Ran), Error> {
     let mut structure = STRUCTURE.take().unwrap_or_default();
     let ran = structure
         .read_stage(lazies, known)
         .map_err(Error::from)
-        .and_then(|()| run_read(lazies, known, &mut structure, options, scheduler, times));
-    let has_fills = structure.has_fills();
+        .and_then(|()| run_read(lazies, known, &mut structure, options, scheduler, times, owned));
+    let has_fills = structure.has_fills() || lazies.iter().any(|lazy| lazy.format().is_some());
     structure.clear();
     STRUCTURE.set(Some(structure));
     let (values, ran) = ran?;
     if !has_fills {
         return Ok((values, ran));
     }
-    let filled = values.into_iter().zip(lazies).map(|(value, lazy)| value.with_fill(lazy.fill()));
-    Ok((filled.collect::<Result<_, _>>()?, ran))
+    let wanted = lazies.iter().map(|lazy| (lazy.fill(), lazy.format()));
+    Ok((finished(values, wanted, options.max_bytes)?, ran))
 }
 
 fn run_read(
@@ -252,6 +250,7 @@ fn run_read(
     options: &CompileOptions,
     scheduler: &dyn Scheduler,
     times: Times,
+    use_of_owned: UseOfOwned,
 ) -> Result<(Vec<Tensor>, Ran), Error> {
     add_words(structure, options, scheduler);
     let is_walked = add_storage(structure, lazies, options, scheduler);
@@ -259,13 +258,23 @@ fn run_read(
     let cached = cache::find(structure.words(), compile)?;
     let sizes = cached.sizes.iter().map(|&at| structure.value(at));
     let values: Values = sizes.collect();
+    let owned = match use_of_owned {
+        UseOfOwned::Take => structure.take_owned()?,
+        UseOfOwned::Read => Vec::new(),
+    };
+    if let (Compiled::One(executable), false) = (&cached.code, owned.is_empty()) {
+        let (outputs, spent) = run_owned(executable, structure, &owned, values, options.max_bytes, times)?;
+        return Ok((outputs, Ran { cached: cached.clone(), spent: SmallVec::from_iter([spent]) }));
+    }
     let inputs: SmallVec<[&Tensor; 8]> = structure.inputs().iter().map(|tensor| &**tensor).collect();
     let executable = match &cached.code {
         Compiled::One(executable) => executable,
         Compiled::Chain(chain) => {
+            drop(inputs);
             let timed = times == Times::Measured;
+            let arguments = arguments(structure, &owned);
             let numbers = structure.numbers();
-            let (outputs, spent) = chain::run(chain, &inputs, &values, numbers, options.max_bytes, timed)?;
+            let (outputs, spent) = chain::run(chain, arguments, &values, numbers, options.max_bytes, timed)?;
             return Ok((outputs, Ran { cached: cached.clone(), spent: spent.into() }));
         }
     };
@@ -280,6 +289,72 @@ fn run_read(
     let (outputs, cost) = executable.finish(&call, structure.numbers(), SmallVec::new())?;
     let kernel_times = call.kernel_times(&executable.program);
     Ok((outputs, Ran { cached: cached.clone(), spent: SmallVec::from_iter([(0, cost, kernel_times)]) }))
+}
+
+/// What a program does with data that are given to it for good.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum UseOfOwned {
+    /// It is the only one that needs them.
+    Take,
+    /// A later stage may need them, too.
+    Read,
+}
+
+/// Runs a program that is given these inputs for good: outputs are written to the memory of those that nobody else holds,
+/// where that is safe.
+fn run_owned(
+    executable: &Executable,
+    structure: &mut Structure,
+    owned: &[usize],
+    values: Values,
+    max: MaxBytes,
+    times: Times,
+) -> Result<(Vec<Tensor>, Spent), Error> {
+    let program = &executable.program;
+    if !program.donations.is_empty() {
+        // What an earlier run has made is also held here, for later runs.
+        owned.iter().for_each(|&at| executable.pools.forget(&structure.inputs()[at]));
+    }
+    let (call, taken) = {
+        let inputs = references(structure);
+        if !program.binder.fits(&inputs, &values) {
+            return Err(internal("compute", &"a program was found that is for other sizes"));
+        }
+        let may = |at: usize| owned.contains(&at) && Arc::strong_count(&structure.inputs()[at]) == 1;
+        let bound = program.bind(values, &[])?;
+        let call = Call::bound(program, inputs, bound, max, Arguments::Given(&may))?;
+        let call = call.with_inputs(SmallVec::new());
+        let mut taken: SmallVec<[(usize, Buffer); 4]> = SmallVec::new();
+        for &(input, output) in &call.donated {
+            let buffer = structure.take_input(input).and_then(|tensor| tensor.try_into_buffer().ok());
+            taken.push((output, buffer.ok_or_else(|| internal("donation", &"data that others hold"))?));
+        }
+        (call, taken)
+    };
+    let mut call = call.with_inputs(references(structure));
+    if times == Times::Measured {
+        call = call.timed(program);
+    }
+    let (outputs, cost) = executable.finish(&call, structure.numbers(), taken)?;
+    let kernel_times = call.kernel_times(program);
+    Ok((outputs, (0, cost, kernel_times)))
+}
+
+/// The data of a program, where nobody else holds those that it is given for good.
+fn arguments(structure: &mut Structure, owned: &[usize]) -> Vec<Tensor> {
+    let count = structure.inputs().len();
+    let argument = |at: usize| {
+        let shared = (*structure.inputs()[at]).clone();
+        if owned.contains(&at) {
+            drop(structure.take_input(at));
+        }
+        shared
+    };
+    (0..count).map(argument).collect()
+}
+
+fn references(structure: &Structure) -> SmallVec<[&Tensor; 8]> {
+    structure.inputs().iter().map(|tensor| &**tensor).collect()
 }
 
 /// Adds how each argument is stored, if kernels shall walk one: then the program is a chain.

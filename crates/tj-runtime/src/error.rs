@@ -5,7 +5,7 @@ use std::panic::Location;
 use tj_ir::{DimError, Function, IrError};
 use tj_library::LibraryError;
 use tj_plan::{IllegalGrouping, InterpretError};
-use tj_tensor::{DType, TensorError};
+use tj_tensor::{DType, Scalar, TensorError, Width};
 
 /// A mistake of the user, a limit of the machine, or a scheduler that asks for something illegal.
 #[derive(Debug, thiserror::Error)]
@@ -67,6 +67,42 @@ pub enum Error {
         found: DType,
         /// What was declared.
         expected: DType,
+    },
+    /// An argument with another fill than the input.
+    #[error("input {name} has fill {found}, declared {expected}")]
+    Fill {
+        /// The input.
+        name: String,
+        /// What came.
+        found: Scalar,
+        /// What was declared.
+        expected: Scalar,
+    },
+    /// An argument with more coordinates than its declared format can tell apart.
+    #[error(
+        "axis {axis} of input {name} has size {extent}, but {format} has coordinates of {width}: declare a format with u64"
+    )]
+    Width {
+        /// The input.
+        name: String,
+        /// The axis.
+        axis: usize,
+        /// Its size.
+        extent: usize,
+        /// The width of coordinates.
+        width: Width,
+        /// The declared format.
+        format: String,
+    },
+    /// Something that is for dense tensors alone.
+    #[error("{function} {takes}, but {found}")]
+    DenseOnly {
+        /// What was called.
+        function: &'static str,
+        /// What it takes.
+        takes: &'static str,
+        /// What is stored by levels.
+        found: String,
     },
     /// An argument of the wrong rank.
     #[error("input {name} has rank {found}, declared {declared}")]

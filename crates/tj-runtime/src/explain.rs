@@ -64,6 +64,7 @@ pub(crate) fn steps(steps: &[Step]) -> String {
                     ResultKind::Dense => "a dense result".to_string(),
                     ResultKind::Stored => "entries".to_string(),
                     ResultKind::AsArgument(of) => format!("the entries of {}", source(&step.from[of])),
+                    ResultKind::Updated(of) => format!("{} updated", source(&step.from[of])),
                 };
                 let combined =
                     nest.combined.map_or(String::new(), |op| format!(", combined by {}", op.name()));

@@ -10,7 +10,7 @@ use tj_plan::{Reason, Scheduler, Sizes};
 
 use crate::bind::Values;
 use crate::cache;
-use crate::chain;
+use crate::chain::{self, Chain};
 use crate::compile::compile;
 use crate::compute::{add_storage, add_words};
 use crate::error::Error;
@@ -105,7 +105,7 @@ pub struct ArenaPiece {
 pub fn explain<C: Compute>(what: C) -> Result<Explanation, Error> {
     let current = Taken::take();
     let scheduler = current.scheduler();
-    let options = CompileOptions::default();
+    let options = CompileOptions { scheduler: Some(scheduler.clone()), ..CompileOptions::default() };
     let mut lazies = Lazies::new();
     what.lazies(&mut lazies);
     let mut structure = Structure::new();
@@ -117,17 +117,21 @@ pub fn explain<C: Compute>(what: C) -> Result<Explanation, Error> {
     if read.is_ok() {
         add_words(&mut structure, &options, &*scheduler);
         if add_storage(&mut structure, &lazies, &options, &*scheduler) {
-            chain::compile(&lazies, &Known::new(), &options, &*scheduler, &mut explanation)?;
+            let compiled = chain::compile(&lazies, &Known::new(), &options, &*scheduler, &mut explanation)?;
+            explanation.add_chain(&compiled.chain);
             explanation.look_up(&structure, &lazies, &options, &*scheduler)?;
             return Ok(explanation);
         }
     }
-    let compiled = compile(&lazies, &Known::new(), &options, &*scheduler, &mut explanation)?;
-    explanation.add_program(&compiled.program);
     match read {
-        Err(error) if matches!(*error.cause, Cause::NoData { .. }) => return Ok(explanation),
+        // A program without data is a graph.
+        Err(error) if matches!(*error.cause, Cause::NoData { .. }) => {
+            return Ok(CompiledGraph::explained(&lazies, options)?.1);
+        }
         read => read?,
     }
+    let compiled = compile(&lazies, &Known::new(), &options, &*scheduler, &mut explanation)?;
+    explanation.add_program(&compiled.program);
     let values = compiled.deferred.iter().map(|symbol| symbol.as_ref().and_then(|s| s.deferred_value()));
     if let Some(values) = values.collect::<Option<Values>>() {
         explanation.add_arena(&compiled.program, values);
@@ -227,14 +231,24 @@ impl Explanation {
 
     /// Adds what a compiled program knows, with the arena for guessed sizes.
     pub(crate) fn add_program(&mut self, program: &Program) {
+        self.add_code(program);
+        let guess = |symbol| Sizes.guess(&tj_ir::Dim::from(symbol)) as i64;
+        self.add_arena(program, program.binder.symbols().iter().map(guess).collect());
+    }
+
+    /// Adds what the programs of a chain know. Each has an arena of its own.
+    pub(crate) fn add_chain(&mut self, chain: &Chain) {
+        chain.executables().into_iter().for_each(|executable| self.add_code(&executable.program));
+    }
+
+    /// Adds what a compiled program knows, but for its arena.
+    fn add_code(&mut self, program: &Program) {
         self.decisions.extend(program.fused.reasons.iter().cloned());
         let kernels = program.kernels.iter().map(|l| (l.kernel.name.clone(), l.kernel.to_string()));
         self.kernels.extend(kernels);
         self.guards.extend(program.guards());
         self.c.push_str(&c(&program.kernels));
         self.clif.push_str(&clif(&program.kernels));
-        let guess = |symbol| Sizes.guess(&tj_ir::Dim::from(symbol)) as i64;
-        self.add_arena(program, program.binder.symbols().iter().map(guess).collect());
     }
 
     /// Adds the arena for these sizes, if they are possible.

@@ -19,8 +19,8 @@ use tj_plan::Plan;
 
 use crate::program::Slot;
 
-/// Marks the buffers of kernels that run in this order.
-pub(crate) fn share_memory(kernels: &mut [Lowered], plan: &Plan) {
+/// Marks the buffers of kernels that run in this order. Inputs that are given away are named, or `owned`.
+pub(crate) fn share_memory(kernels: &mut [Lowered], plan: &Plan, owned: &[bool]) {
     let kept: FxHashSet<Source> = plan.produces.0.iter().copied().collect();
     let mut last: FxHashMap<Binding, usize> = FxHashMap::default();
     let mut n_writers: FxHashMap<Binding, usize> = FxHashMap::default();
@@ -34,7 +34,10 @@ pub(crate) fn share_memory(kernels: &mut [Lowered], plan: &Plan) {
         let gives = |binding: &Binding| match *binding {
             _ if last[binding] != number => None,
             Binding::Input(i) if kept.contains(&Source::Input(i)) => None,
-            Binding::Input(i) => plan.inputs[i as usize].name.is_some().then_some(Kind::Outside),
+            Binding::Input(i) => {
+                let is_owned = owned.get(i as usize) == Some(&true);
+                (is_owned || plan.inputs[i as usize].name.is_some()).then_some(Kind::Outside)
+            }
             Binding::Query(q) => (!kept.contains(&Source::Def(q.0))).then_some(Kind::Temporary),
             Binding::Blocks(_) | Binding::Scratch => None,
         };

@@ -7,7 +7,7 @@
 //! What it must never know: file formats, the command line.
 //!
 //! Modules in reading order: `graph`, `compile`, `observe`, `program`, `bind`, `executable`, `run`, `code`, `select`, `outputs`,
-//! `compute`, `cache`, `stages`.
+//! `compute`, `cache`, `stages`, `chain`, `walked`.
 
 #![deny(unsafe_code)]
 
@@ -48,6 +48,7 @@ mod stages;
 #[cfg(feature = "c")]
 pub mod toolchain;
 mod view;
+mod walked;
 
 pub use cache::{
     CacheEntry, CacheReport, cache_entries, cache_report, clear_cache, set_cache_bytes, set_kept_bytes,
@@ -63,7 +64,7 @@ pub use outputs::{Compute, Lazies};
 pub use report::RunReport;
 pub use select::{get_scheduler, set_scheduler, with_scheduler};
 // What a scheduler outside of this workspace needs, and a user of one.
-pub use tj_ir::{LazyTensor, Source, defer};
+pub use tj_ir::{LazyTensor, Source, defer, defer_owned};
 pub use tj_plan::{
     Backend, DefaultScheduler, Engine, GroupDecision, Grouping, InterpretKernel, InterpretPlan, On, Plan,
     QueryId, Reason, Scheduler, Sizes, Unfused,

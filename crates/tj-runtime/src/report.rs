@@ -67,6 +67,23 @@ impl RunReport {
             work: self.work.zip(next.work).map(|(own, next)| own + next),
         }
     }
+
+    /// The report of calls, and of one more that took as much.
+    pub(crate) fn and_call(self, next: RunReport) -> RunReport {
+        let work = match (self.calls, self.work) {
+            (0, _) => next.work,
+            (_, own) => own.zip(next.work).map(|(own, next)| own + next),
+        };
+        RunReport {
+            allocations: self.allocations + next.allocations,
+            kernels: self.kernels + next.kernels,
+            calls: self.calls + next.calls,
+            copied_inputs: self.copied_inputs + next.copied_inputs,
+            donated_inputs: self.donated_inputs + next.donated_inputs,
+            work,
+            ..next
+        }
+    }
 }
 
 /// What one call cost, short of a report: most calls are never asked for one.

@@ -445,8 +445,14 @@ impl Format {
         self
     }
 
-    /// Whether every element is stored under its own dimensions, so that strides can say where.
-    pub(crate) fn is_strided(&self) -> bool {
+    /// Whether every element is stored under its own dimensions, so that strides can say where. A tensor in such a format is
+    /// not stored by levels, and needs no fill.
+    ///
+    /// ```
+    /// use tj_tensor::Format;
+    /// assert!(Format::dense(2).is_strided() && !Format::csr().is_strided());
+    /// ```
+    pub fn is_strided(&self) -> bool {
         let plain = |level: &LevelFormat| {
             level.kind == LevelKind::Dense && matches!(level.coordinate, Coordinate::Dim(_))
         };
@@ -454,7 +460,7 @@ impl Format {
     }
 
     /// Whether a tensor of another format has this one: they are the same, but for widths that this one leaves open.
-    pub(crate) fn admits(&self, other: &Format) -> bool {
+    pub fn admits(&self, other: &Format) -> bool {
         let open = |asked: Option<Width>, found: Option<Width>| asked.is_none() || asked == found;
         let admits = |(asked, found): (&LevelFormat, &LevelFormat)| {
             let (mut asked, mut found) = (*asked, *found);

@@ -62,7 +62,7 @@ impl Program {
         for stmt in &self.stmts {
             let last = match &stmt.kind {
                 StmtKind::Size { .. } => None,
-                StmtKind::Input { dims, .. } => dims.last().copied(),
+                StmtKind::Input { dims, fill, .. } => fill.or(dims.last().copied()),
                 StmtKind::Bind { value, .. } | StmtKind::Einop { value, .. } | StmtKind::Result { value } => {
                     Some(*value)
                 }

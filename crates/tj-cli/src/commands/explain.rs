@@ -50,12 +50,12 @@ pub(super) fn explain(args: &ExplainArgs) -> Result<(), Failure> {
     for stage in &args.stages {
         match stage {
             Stage::Plan => {
-                shown.push_str(explanation.text(Seen::Plan));
-                shown.push_str(explanation.text(Seen::Fuse));
+                shown.push_str(&texts(&explanation, Seen::Plan));
+                shown.push_str(&texts(&explanation, Seen::Fuse));
             }
-            Stage::Kernel => shown.push_str(explanation.text(Seen::Kernel)),
+            Stage::Kernel => shown.push_str(&texts(&explanation, Seen::Kernel)),
             Stage::Memory => {
-                shown.push_str(explanation.text(Seen::Memory));
+                shown.push_str(&texts(&explanation, Seen::Memory));
                 shown.push_str(&explanation.stage("arena").unwrap_or_default());
             }
             Stage::Clif => shown.push_str(&explanation.clif),
@@ -64,6 +64,12 @@ pub(super) fn explain(args: &ExplainArgs) -> Result<(), Failure> {
     }
     shown.push_str(&explanation.stage("run").unwrap_or_default());
     print(&shown)
+}
+
+/// The texts of a stage, which every program of several goes through.
+fn texts(explanation: &Explanation, stage: Seen) -> String {
+    let texts = explanation.stages.iter().filter(|(seen, ..)| *seen == stage);
+    texts.map(|(_, _, text)| text.as_str()).collect()
 }
 
 fn write_page(html: &Path, explanation: &Explanation) -> Result<(), Failure> {

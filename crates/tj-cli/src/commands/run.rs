@@ -38,11 +38,10 @@ fn run_once(args: &RunArgs, text: &Text, sizes: &BTreeMap<String, i64>) -> Resul
         }
     };
     drop(progress);
+    let is_sparse = work.inputs.iter().any(|(_, tensor)| tensor.stored().is_some());
     let mut saved = vec![false; outputs.len()];
     for destination in &destinations {
-        if staged::is_stored(&work)
-            && let Some(note) = destination.note(&names, &outputs)
-        {
+        if is_sparse && let Some(note) = destination.note(&names, &outputs) {
             remark(&note);
         }
         for &at in destination.write(&names, &outputs)? {

@@ -4,11 +4,14 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use tensorjit::{CompileOptions, CompiledGraph, Stage, io};
+use tensorjit::{CompileOptions, CompiledGraph, LazyTensor, Scalar, Stage, io};
 
 use super::save::same_file;
 use super::{Failure, Text, print};
 use crate::args::{BuildArgs, CheckArgs, InfoArgs};
+use crate::ast::StmtKind;
+use crate::diagnostic::Diagnostic;
+use crate::eval::Evaluated;
 use crate::values::Source;
 
 /// Types, sizes and guards of a program.
@@ -23,9 +26,12 @@ pub(super) fn check(args: &CheckArgs) -> Result<(), Failure> {
     let mut explanation = tensorjit::Explanation::default();
     CompiledGraph::observed(&outputs, options, &mut explanation)?;
     let mut shown = String::new();
-    let mut line = |word: &str, name: &str, lazy: &tensorjit::LazyTensor| {
+    let mut line = |word: &str, name: &str, lazy: &LazyTensor| {
         let shape: Vec<String> = lazy.shape().iter().map(ToString::to_string).collect();
-        let _ = writeln!(shown, "{word} {name}: {}[{}]", lazy.dtype(), shape.join(", "));
+        let format = lazy.format().map_or_else(String::new, |format| format!(" {format}"));
+        let fill = lazy.fill().filter(|_| lazy.format().is_some());
+        let fill = fill.map_or_else(String::new, |fill| format!(" fill {}", number_text(fill)));
+        let _ = writeln!(shown, "{word} {name}: {}[{}]{format}{fill}", lazy.dtype(), shape.join(", "));
     };
     for (name, lazy) in &evaluated.inputs {
         line("input", name, lazy);
@@ -39,12 +45,23 @@ pub(super) fn check(args: &CheckArgs) -> Result<(), Failure> {
     print(&shown)
 }
 
+/// A number as programs write it.
+fn number_text(value: Scalar) -> String {
+    match value {
+        Scalar::Bool(true) => "True".to_string(),
+        Scalar::Bool(false) => "False".to_string(),
+        value if value.dtype().is_float() => format!("{:?}", value.to_f64()).to_lowercase(),
+        value => value.to_i64().to_string(),
+    }
+}
+
 /// An object file and a header for programs in other languages.
 pub(super) fn build(args: &BuildArgs) -> Result<(), Failure> {
     let header = args.header.clone().unwrap_or_else(|| args.output.with_extension("h"));
     check_files(args, &header)?;
     let text = Text::read(&args.program)?;
     let evaluated = text.evaluate(&BTreeMap::new())?;
+    refuse_stored(&text, &evaluated)?;
     let outputs: Vec<_> = evaluated.outputs.iter().map(|(_, lazy)| lazy.clone()).collect();
     let options = CompileOptions {
         inputs: evaluated.inputs.iter().map(|(_, lazy)| lazy.clone()).collect(),
@@ -54,6 +71,26 @@ pub(super) fn build(args: &BuildArgs) -> Result<(), Failure> {
     let names: Vec<&str> = evaluated.outputs.iter().map(|(name, _)| name.as_str()).collect();
     graph.export_object(&args.output, &header, &names)?;
     Ok(())
+}
+
+/// Refuses what is not dense before anything is compiled.
+fn refuse_stored(text: &Text, evaluated: &Evaluated) -> Result<(), Failure> {
+    for stmt in &text.program.stmts {
+        if let StmtKind::Input { name, format: Some(format), .. } = &stmt.kind
+            && evaluated.inputs.iter().any(|(known, lazy)| *known == name.text && lazy.format().is_some())
+        {
+            let message =
+                format!("an object file takes dense arrays, but `{}` is stored by levels", name.text);
+            return Err(text.refused(&Diagnostic::new(message, format.span)));
+        }
+    }
+    let is_stored = |lazy: &LazyTensor| lazy.format().is_some_and(|format| !format.is_strided());
+    match evaluated.outputs.iter().find(|(_, lazy)| is_stored(lazy)) {
+        Some((name, _)) => Err(Failure::wrong(format!(
+            "an object file gives dense arrays, but output {name} is stored by levels"
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// Refuses files that would overwrite each other or the program, and names that promise another format.

@@ -1,5 +1,5 @@
 //! Programs that are compiled for the data that are there: those whose sizes depend on values, and those over data that are
-//! stored by levels. Such a program is evaluated once more on the data, and computed as lazy arrays are.
+//! stored by levels where the program does not say so. Such a program is evaluated once more on the data, and computed as lazy arrays are.
 
 use std::collections::BTreeMap;
 
@@ -13,9 +13,11 @@ pub(super) fn is_staged(error: &Error) -> bool {
     matches!(error, Error::Program(error) if matches!(*error.cause, Cause::Counted { .. }))
 }
 
-/// Whether some data is stored by levels, which decides what code a program becomes.
+/// Whether some data is stored by levels that the program does not declare so, which decides what code it becomes.
 pub(super) fn is_stored(work: &Work) -> bool {
-    work.inputs.iter().any(|(_, tensor)| tensor.stored().is_some())
+    let declared = |name: &str| work.evaluated.inputs.iter().find(|(known, _)| known == name);
+    let is_told = |name: &str| declared(name).is_some_and(|(_, lazy)| lazy.format().is_some());
+    work.inputs.iter().any(|(name, tensor)| tensor.stored().is_some() && !is_told(name))
 }
 
 /// Computes the outputs on the data of the work.
@@ -37,14 +39,13 @@ pub(super) fn on_data(
     let declared = |name: &str| work.evaluated.inputs.iter().find(|(known, _)| known == name);
     let (mut given, mut values) = (work.given.clone(), BTreeMap::new());
     for (name, tensor) in &work.inputs {
-        let value = Value::Tensor(defer(tensor));
         match declared(name) {
             Some((_, lazy)) => {
                 fit(name, lazy, tensor, &mut sizes)?;
-                values.insert(name.clone(), value);
+                values.insert(name.clone(), Value::Tensor(defer(as_declared(name, lazy, tensor)?)));
             }
             None => {
-                given.insert(name.clone(), value);
+                given.insert(name.clone(), Value::Tensor(defer(tensor)));
             }
         }
     }
@@ -62,6 +63,16 @@ pub(super) fn on_data(
     }
     let evaluated = text.evaluate_on(&given, &values)?;
     Ok(evaluated.outputs.into_iter().map(|(_, lazy)| lazy).collect())
+}
+
+/// Data as it is declared to be stored.
+fn as_declared(name: &str, lazy: &LazyTensor, tensor: &Tensor) -> Result<Tensor, Failure> {
+    let Some(expected) = lazy.fill() else { return Ok(tensor.clone()) };
+    if let Some(found) = tensor.fill().filter(|found| *found != expected) {
+        return Err(Error::Fill { name: name.to_string(), found, expected }.into());
+    }
+    let filled = tensor.clone().with_fill(Some(expected))?;
+    Ok(lazy.format().map_or_else(|| Ok(filled.clone()), |format| filled.in_format(format))?)
 }
 
 /// Checks data against a declaration, and takes the values of sizes from it.

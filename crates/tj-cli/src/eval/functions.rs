@@ -13,8 +13,8 @@ mod modules;
 mod numpy;
 mod table;
 
-use super::Value;
 use super::bound::Bound;
+use super::{Value, format_of};
 use crate::diagnostic::Diagnostic;
 
 pub(super) use table::FUNCTIONS;
@@ -143,6 +143,10 @@ fn one(function: &str, bound: &Bound<'_>) -> Result<LazyTensor, Diagnostic> {
         "cross" => cross(&x, &y("y")?, bound.int_or("axis", -1)?),
         "clip" => x.clip(optional(bound, "min")?, optional(bound, "max")?),
         "positive" => x.positive(),
+        "with_format" => {
+            let (_, span) = bound.need("format")?;
+            x.with_format(&format_of(&bound.text("format")?, span)?)
+        }
         "cast" | "astype" => x.cast(bound.dtype("dtype")?),
         "empty_like" => x.empty_like(),
         "zeros_like" => x.zeros_like(),
@@ -287,12 +291,5 @@ fn widths(bound: &Bound<'_>) -> Result<Vec<(Dim, Dim)>, Diagnostic> {
 
 fn scalar(bound: &Bound<'_>) -> Result<tensorjit::Scalar, Diagnostic> {
     let (value, span) = bound.need("value")?;
-    match value {
-        Value::Int(n) => Ok((*n).into()),
-        Value::Float(x) => Ok((*x).into()),
-        Value::Bool(b) => Ok((*b).into()),
-        Value::Tensor(_) | Value::Size(_) | Value::Text(_) | Value::None | Value::Sequence(_) => {
-            Err(value.not("a number", span))
-        }
-    }
+    value.as_scalar(span)
 }

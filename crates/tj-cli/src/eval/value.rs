@@ -1,6 +1,6 @@
 //! Values of expressions, and arithmetic on those that are not tensors.
 
-use tensorjit::{Dim, LazyTensor, Op, Operand, number, size};
+use tensorjit::{Dim, LazyTensor, Op, Operand, Scalar, number, size};
 
 use crate::ast::{BinaryOp, Span};
 use crate::diagnostic::Diagnostic;
@@ -108,6 +108,16 @@ impl Value {
             Value::Int(n) => Ok(Dim::from(*n)),
             Value::Size(d) => Ok(d.clone()),
             other => Err(other.not("a size", span)),
+        }
+    }
+
+    /// As a number that gives way to the dtype where it goes.
+    pub(super) fn as_scalar(&self, span: Span) -> Result<Scalar, Diagnostic> {
+        match self {
+            Value::Int(n) => Ok((*n).into()),
+            Value::Float(x) => Ok((*x).into()),
+            Value::Bool(b) => Ok((*b).into()),
+            other => Err(other.not("a number", span)),
         }
     }
 

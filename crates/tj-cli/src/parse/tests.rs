@@ -65,9 +65,13 @@ fn literals() {
 fn statements() {
     check_program(
         "\u{feff}size N in 0..=4096  # all\r\nsize M in 1..8\nsize K\n\n\
-         input x: f32[N, 784]\ninput A: f64[2*N+1, min(N,K)//2%3] csr sorted\ninput s: i8\ninput t: i8[]\n",
+         input x: f32[N, 784]\ninput A: f64[2*N+1, min(N,K)//2%3] csr sorted\ninput s: i8\ninput t: i8[]\n\
+         input B: f64[4, 4] bcsr(2,2) fill -1.5\n\
+         input D: f64[4, 4] {d0: dense, d1: interval(..+1)} iso # all\ninput m: bool[3] fill True\n",
         "size N in 0..=4096\nsize M in 1..=7\nsize K\ninput x: f32[N, 784]\n\
-         input A: f64[2 * N + 1, min(N, K) // 2 % 3] csr sorted\ninput s: i8\ninput t: i8\n",
+         input A: f64[2 * N + 1, min(N, K) // 2 % 3] csr sorted\ninput s: i8\ninput t: i8\n\
+         input B: f64[4, 4] bcsr(2,2) fill -1.5\n\
+         input D: f64[4, 4] {d0: dense, d1: interval(..+1)} iso\ninput m: bool[3] fill True\n",
     );
     check_program(
         "h = relu(x @ w\n  + b,  # continues\n)\noutput y = h.sum(axis=(0, 1,), keepdims=True)\noutput h, x",

@@ -146,7 +146,7 @@ fn size_tree() -> impl Strategy<Value = Tree> {
 #[derive(Clone, Debug)]
 enum Statement {
     Size(String, Option<(u64, u64)>),
-    Input(String, Vec<Tree>, Vec<String>),
+    Input(String, Vec<Tree>, Vec<String>, Option<Tree>),
     Bind(String, Tree),
     Output(String, Option<Tree>),
     Einop(String, Vec<String>, EinopOp, Tree),
@@ -155,7 +155,8 @@ enum Statement {
 fn statement() -> impl Strategy<Value = Statement> {
     prop_oneof![
         (name(), proptest::option::of(any::<(u64, u64)>())).prop_map(|(n, b)| Statement::Size(n, b)),
-        (name(), vec(size_tree(), 0..3), vec(word(), 0..2)).prop_map(|(n, d, f)| Statement::Input(n, d, f)),
+        (name(), vec(size_tree(), 0..3), vec(word(), 0..2), proptest::option::of(tree()))
+            .prop_map(|(n, d, f, v)| Statement::Input(n, d, f, v)),
         (name(), tree()).prop_map(|(n, x)| Statement::Bind(n, x)),
         (name(), proptest::option::of(tree())).prop_map(|(n, x)| Statement::Output(n, x)),
         (name(), vec(name(), 0..3), select(EinopOp::ALL.to_vec()), tree())
@@ -172,11 +173,12 @@ fn build(statements: &[Statement]) -> Program {
                     bounds.map(|(a, b)| Bounds { lower: a.min(b), upper: a.max(b), span: Span::default() });
                 StmtKind::Size { name: ident(name), bounds }
             }
-            Statement::Input(name, dims, format) => StmtKind::Input {
+            Statement::Input(name, dims, format, fill) => StmtKind::Input {
                 name: ident(name),
                 dtype: ident("f32"),
                 dims: dims.iter().map(|dim| add(dim, &mut program)).collect(),
-                format: format.iter().map(ident).collect(),
+                format: (!format.is_empty()).then(|| ident(format.join(" "))),
+                fill: fill.as_ref().map(|fill| add(fill, &mut program)),
             },
             Statement::Bind(name, value) => {
                 StmtKind::Bind { name: ident(name), value: add(value, &mut program) }

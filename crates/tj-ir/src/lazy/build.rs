@@ -7,11 +7,11 @@ use tj_tensor::{DType, Scalar, Tensor};
 
 use super::elementwise::attach;
 use super::sizes::require_size;
-use super::{Kind, LazyTensor, Shape};
+use super::{Kind, LazyTensor, Shape, Storage};
 use crate::dim::Dim;
 use crate::error::{Cause, IrError};
 
-/// An argument of a program, without data.
+/// An argument of a program, without data. It is dense unless [`LazyTensor::with_format`] says otherwise.
 ///
 /// ```
 /// use tj_ir::{input, Dim};
@@ -41,7 +41,12 @@ pub fn input(name: &str, dtype: DType, shape: impl IntoIterator<Item = Dim>) -> 
         require_size(&what, axis, dim, &mut guards, location)
             .map_err(|cause| IrError::new(cause, location))?;
     }
-    let mut tensor = LazyTensor::node(Kind::Input { name: Arc::from(name) }, shape, dtype, location);
+    let mut tensor = LazyTensor::node(
+        Kind::Input { name: Arc::from(name), storage: Storage::default() },
+        shape,
+        dtype,
+        location,
+    );
     tensor.check()?;
     attach(&mut tensor, guards);
     Ok(tensor)

@@ -40,17 +40,21 @@ pub fn defer<A: Defer>(data: A) -> A::Lazy {
     data.defer()
 }
 
+/// The sizes of data, each a symbol of its own.
+pub(super) fn sizes(tensor: &Tensor) -> Shape {
+    let axis = |&extent: &usize| match i64::try_from(extent) {
+        Ok(extent) => Dim::symbol(&Symbol::deferred(extent)),
+        Err(_) => Dim::from(extent),
+    };
+    tensor.shape().iter().map(axis).collect()
+}
+
 impl Defer for &Tensor {
     type Lazy = LazyTensor;
 
     #[track_caller]
     fn defer(self) -> LazyTensor {
-        let axis = |&extent: &usize| match i64::try_from(extent) {
-            Ok(extent) => Dim::symbol(&Symbol::deferred(extent)),
-            Err(_) => Dim::from(extent),
-        };
-        let shape: Shape = self.shape().iter().map(axis).collect();
-        LazyTensor::node(Kind::Data(Arc::new(self.clone())), shape, self.dtype(), Location::caller())
+        LazyTensor::node(Kind::Data(Arc::new(self.clone())), sizes(self), self.dtype(), Location::caller())
     }
 }
 

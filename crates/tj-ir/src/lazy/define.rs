@@ -16,7 +16,7 @@ use tj_tensor::{DType, Scalar};
 
 use super::arrange::broadcast_arrays;
 use super::elementwise::{Operand, as_tensor, map, operand_dtype};
-use super::{BROADCAST, Kind, LazyTensor, Shape};
+use super::{BROADCAST, Kind, LazyTensor, Shape, Storage};
 use crate::dim::Dim;
 use crate::error::{Cause, IrError, dtype_text};
 use crate::op::laws::{Trial, awkward, broken, near, same};
@@ -278,7 +278,7 @@ impl ScalarOp {
         // Of one axis, so that what is not elementwise shows.
         let size = Dim::new("n", ..).map_err(|error| Arc::new(Cause::Size(error)))?;
         let arg = |(k, &dtype): (usize, &DType)| {
-            let kind = Kind::Input { name: Arc::from(format!("x{k}")) };
+            let kind = Kind::Input { name: Arc::from(format!("x{k}")), storage: Storage::default() };
             LazyTensor::node(kind, Shape::from_iter([size.clone()]), dtype, location)
         };
         let args: Vec<LazyTensor> = dtypes.iter().enumerate().map(arg).collect();
@@ -302,8 +302,9 @@ impl ScalarOp {
                     writer.apply(*op, &args)
                 }
                 Kind::Move { name, arg, .. } if *name == BROADCAST && arg.rank() == 0 => writer.value(arg),
+                Kind::Format { arg, .. } => writer.value(arg),
                 Kind::Parts { .. } => return Ok(Instance::Complex),
-                Kind::Input { .. } | Kind::Data(_) | Kind::Size(_) | Kind::Positions => {
+                Kind::Input { .. } | Kind::Data(_) | Kind::Owned(_) | Kind::Size(_) | Kind::Positions => {
                     let problem = format!("its body reads {}, which is no argument of it", node.word());
                     return Err(self.wrong(problem));
                 }

@@ -125,9 +125,11 @@ impl Ctx<'_> {
             Kind::Failed(_)
             | Kind::Input { .. }
             | Kind::Data(_)
+            | Kind::Owned(_)
             | Kind::Const(_)
             | Kind::Size(_)
             | Kind::Positions
+            | Kind::Format { .. }
             | Kind::Call { .. }
             | Kind::Select { .. } => unreachable!("trace: {} is a leaf, or whole", node.word()),
         };

@@ -18,6 +18,9 @@ impl Ctx<'_> {
         self.has_fills = nodes.iter().any(|node| match (self.known.tensor(node), &node.kind) {
             (Some(data), _) => data.as_ref().is_some_and(|data| data.fill().is_some()),
             (None, Kind::Data(data)) => data.fill().is_some(),
+            (None, Kind::Owned(data)) => data.fill.is_some(),
+            (None, Kind::Input { storage, .. }) => storage.fill.is_some(),
+            (None, Kind::Format { format, .. }) => !format.is_strided(),
             (None, _) => false,
         });
     }

@@ -45,10 +45,12 @@ pub(super) fn merge(nodes: &[&Node], known: &Known) -> Merged {
             Kind::Failed(_)
             | Kind::Input { .. }
             | Kind::Data(_)
+            | Kind::Owned(_)
             | Kind::Const(_)
             | Kind::Size(_)
             | Kind::Positions
             | Kind::Move { .. }
+            | Kind::Format { .. }
             | Kind::Reduce { .. }
             | Kind::Select { .. } => {}
         }

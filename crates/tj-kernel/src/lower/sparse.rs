@@ -34,7 +34,7 @@ use smallvec::SmallVec;
 use tj_ir::dim::Ranges;
 use tj_ir::expr::Source;
 use tj_ir::{Dim, Expr, ExprId, InputDecl, Shape, Symbol};
-use tj_plan::sparse::space::{Space, Tree, spaces};
+use tj_plan::sparse::space::{Space, Tree, follow_condition, spaces};
 use tj_plan::sparse::{Argument, Nest, Operand, ResultKind};
 use tj_plan::{Group, Plan, Produces, Query};
 use tj_tensor::{DType, Scalar, Width};
@@ -144,7 +144,11 @@ fn nest_spaces(nest: &Nest) -> FxHashMap<ExprId, Space> {
         Source::Def(_) => None,
     };
     let of = |query: &Query| spaces(&nest.plan.arena, query.body, &fill_of);
-    nest.plan.queries.iter().flat_map(of).collect()
+    let mut spaces: FxHashMap<ExprId, Space> = nest.plan.queries.iter().flat_map(of).collect();
+    if let ResultKind::Updated(_) = nest.result {
+        follow_condition(&nest.plan.arena, nest.plan.queries[0].body, &mut spaces);
+    }
+    spaces
 }
 
 /// What each result is computed from inside of all loops.

@@ -69,7 +69,10 @@ impl Cutter<'_> {
         let keeps_rows = order.loops.last().is_some_and(|&last| {
             found.bodies.iter().any(|&body| !rows(&found.arena, body, last, &is_stored, &fills).is_empty())
         });
-        order.combined.is_none() && !keeps_rows && self.is_dense(id, order, fills(found.bodies[0]))
+        order.combined.is_none()
+            && found.base.is_none()
+            && !keeps_rows
+            && self.is_dense(id, order, fills(found.bodies[0]))
     }
 
     /// Whether the result of a query is dense.

@@ -109,7 +109,7 @@ impl Cutter<'_> {
 
     /// The step of one nest: its arguments are numbered, a source once for each way in which it is read.
     fn nest_step(&self, ids: Vec<QueryId>, found: Found) -> Step {
-        let Found { arena, bodies, extents, accesses, order, spaces, .. } = found;
+        let Found { arena, bodies, extents, accesses, order, spaces, base, .. } = found;
         let rank = self.plan.query(ids[0]).shape.len();
         let mut from: Vec<Source> = Vec::new();
         let mut arguments: Vec<Argument> = Vec::new();
@@ -148,6 +148,8 @@ impl Cutter<'_> {
                             let StoredInput { fill, may_store_fill, is_hypersparse, .. } = *stored;
                             Argument::Stored(Operand { format, fill, may_store_fill, is_hypersparse })
                         }
+                        // As it will be the result.
+                        (_, _) if base == Some(*source) => Argument::Dense((0..at.len()).collect()),
                         (_, _) => Argument::Dense(axes(at, &order, extents.len(), row)),
                     };
                     let at = match &wanted {
@@ -183,11 +185,11 @@ impl Cutter<'_> {
             symbols: self.plan.symbols.clone(),
             numbers: self.plan.numbers.clone(),
         };
-        let result = match fill {
-            Some(_) if !self.is_dense(ids[0], &order, fill) => {
-                same_entries(&plan, &arguments, &order, inner, &extents[..rank])
-            }
-            Some(_) | None => ResultKind::Dense,
+        let updated = base.and_then(|base| from.iter().position(|source| *source == base));
+        let result = match updated {
+            Some(base) => ResultKind::Updated(base),
+            None if self.is_dense(ids[0], &order, fill) => ResultKind::Dense,
+            None => same_entries(&plan, &arguments, &order, inner, &extents[..rank]),
         };
         let nest = Nest {
             plan,

@@ -155,6 +155,15 @@ pub fn spaces(
     spaces
 }
 
+/// Has a selection looked at where its condition has entries, and nowhere else: elsewhere it is what it lets through there.
+pub fn follow_condition(arena: &ExprArena, root: ExprId, spaces: &mut FxHashMap<ExprId, Space>) {
+    let Expr::Map { op: Op::Where, args } = arena.node(root) else {
+        panic!("sparse: what is updated is a selection, not {:?}", arena.node(root))
+    };
+    let tree = spaces[&args[0]].tree.clone();
+    spaces.insert(root, Space { fill: None, tree });
+}
+
 fn of_map(op: Op, args: &[&Space]) -> Option<Space> {
     if let (Op::Where, &[c, a, b]) = (op, args) {
         return of_where(c, a, b);

@@ -12,7 +12,7 @@ use tj_ir::{Dim, Expr, ExprArena, ExprId};
 use tj_tensor::Scalar;
 
 use super::order::{Order, Question, choose};
-use super::space::{Space, spaces};
+use super::space::{Space, follow_condition, spaces};
 use super::stretches::{self, Stretched};
 use super::write::Writer;
 use super::{Access, Nest, StoredInput, plain};
@@ -41,12 +41,18 @@ pub enum StepProgram {
 }
 
 /// Cuts a canonical plan. `inputs` says which arguments are stored by levels, and `fills` what the fill of each product is, if
-/// it has one: what has none is dense.
-pub fn steps(plan: &Plan, inputs: &[Option<StoredInput>], fills: &[Option<Scalar>]) -> Vec<Step> {
+/// it has one: what has none is dense. What is `owned` may be updated.
+pub fn steps(
+    plan: &Plan,
+    inputs: &[Option<StoredInput>],
+    fills: &[Option<Scalar>],
+    owned: &[bool],
+) -> Vec<Step> {
     let mut cutter = Cutter {
         plan,
         inputs,
         fills,
+        owned,
         results: FxHashMap::default(),
         touched: Vec::new(),
         folded: vec![false; plan.queries.len()],
@@ -68,6 +74,8 @@ pub(super) struct Found {
     pub spaces: FxHashMap<ExprId, Space>,
     /// What is written in.
     pub inline: Vec<QueryId>,
+    /// What is updated.
+    pub base: Option<Source>,
 }
 
 impl Found {
@@ -112,6 +120,8 @@ pub(super) struct Cutter<'p> {
     pub plan: &'p Plan,
     inputs: &'p [Option<StoredInput>],
     fills: &'p [Option<Scalar>],
+    /// Which inputs are given for good.
+    pub owned: &'p [bool],
     /// How the results of queries would be stored, where that is by levels.
     results: FxHashMap<QueryId, StoredInput>,
     /// Whether a query's own expression reads what is stored by levels.
@@ -216,8 +226,15 @@ impl Cutter<'_> {
         let bodies = writer.queries(ids, &|q| inline.contains(&q))?;
         let (arena, extents) = (writer.arena, writer.extents);
         let fill_of = |source: Source| self.stored(source).map(|stored| stored.fill);
-        let spaces: FxHashMap<ExprId, Space> =
+        let mut spaces: FxHashMap<ExprId, Space> =
             bodies.iter().flat_map(|&body| spaces(&arena, body, &fill_of)).collect();
+        let base = match (ids, bodies.as_slice()) {
+            (&[id], &[body]) => self.updated(id, &arena, body, &spaces),
+            (_, _) => None,
+        };
+        if base.is_some() {
+            follow_condition(&arena, bodies[0], &mut spaces);
+        }
         let mut accesses = Vec::new();
         for node in arena.reachable(&bodies) {
             if let Expr::Read { source, at } = arena.node(node)
@@ -238,7 +255,7 @@ impl Cutter<'_> {
             })
         });
         let order = orders.map(Some).reduce(|all, next| all?.beside(&next?))??;
-        Some(Found { arena, bodies, extents, accesses, order, spaces, inline: inline.to_vec() })
+        Some(Found { arena, bodies, extents, accesses, order, spaces, inline: inline.to_vec(), base })
     }
 
     /// From last to first: what has to be computed, and what of it by walking.

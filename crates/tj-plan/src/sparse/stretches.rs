@@ -310,7 +310,7 @@ fn nest(
     let lists =
         StoredInput { format, fill: start, is_hypersparse: false, width: Width::U64, may_store_fill: true };
     // Without a fill, so that the result is dense.
-    let mut steps = steps(&plan, &[Some(lists)], &[None]);
+    let mut steps = steps(&plan, &[Some(lists)], &[None], &[]);
     match (steps.pop()?.program, steps.is_empty()) {
         (StepProgram::Nest(nest), true) => Some(*nest),
         _ => None,

@@ -10,7 +10,7 @@ use super::{Argument, StoredInput};
 use crate::{canonicalise, parse};
 
 /// The steps of a program, whose arguments are stored as their names say: `csr_a`, `csc_a`, `coo_a`, and anything else is
-/// dense.
+/// dense. One of the name `given` is given for good.
 #[track_caller]
 fn check(text: &str, expected: Expect) {
     let sizes = "size N in 0..=65536 size M in 0..=65536 size K in 0..=65536 ";
@@ -34,7 +34,8 @@ fn check(text: &str, expected: Expect) {
     let inputs: Vec<Option<StoredInput>> = plan.inputs.iter().map(stored).collect();
     let fills = vec![Some(Scalar::zero(DType::F64)); plan.produces.0.len()];
     let mut found = String::new();
-    for step in steps(&plan, &inputs, &fills) {
+    let owned: Vec<bool> = plan.inputs.iter().map(|input| input.name.as_deref() == Some("given")).collect();
+    for step in steps(&plan, &inputs, &fills, &owned) {
         match step.program {
             StepProgram::Dense(plan) => {
                 let words: Vec<&str> = plan.queries.iter().map(|query| &*query.word).collect();
@@ -69,6 +70,59 @@ fn check(text: &str, expected: Expect) {
 /// `where(x == 0, 0, product)`, as `trace` spells annihilation out.
 fn times(a: &str, b: &str) -> String {
     format!("where(equal({a}, 0.0f64), 0.0f64, where(equal({b}, 0.0f64), 0.0f64, mul({a}, {b})))")
+}
+
+#[test]
+fn updates() {
+    let selection = |mask: &str, body: &str| {
+        format!(
+            "input {mask}: bool[N, M] input v: f64[M] input given: f64[N, M]
+             q0 u: f64[N, M] = where({body}) produces q0"
+        )
+    };
+    check(
+        &selection("csr_m", "csr_m[i0, i1], mul(v[i1], given[i0, 0]), given[i0, i1]"),
+        expect![[r#"
+            u: loops [0, 1]  -> Updated(2)
+              csr; dense[0]; dense[0, 1]
+        "#]],
+    );
+    // The argument stays as the result will be, whatever the order of the loops.
+    check(
+        &selection("csc_m", "csc_m[i0, i1], v[i1], given[i0, i1]"),
+        expect![[r#"
+        u: loops [0, 1]  -> Updated(2)
+          {d0: dense, d1: compressed(u32, u64)}; dense[0]; dense[0, 1]
+    "#]],
+    );
+    check(
+        &selection("csr_m", "not(csr_m[i0, i1]), given[i0, i1], v[i1]"),
+        expect![[r#"
+        u: loops [0, 1]  -> Updated(1)
+          csr; dense[0, 1]; dense[0]
+    "#]],
+    );
+    // The rest of these is not the argument at its own places, or everywhere.
+    check(
+        &selection("csr_m", "csr_m[i0, i1], v[i1], given[i0, 0]"),
+        expect![[r#"
+        u: loops [0, 1]  -> Dense
+          csr; dense[0]; dense[0, 1]
+    "#]],
+    );
+    check(
+        &selection("csr_m", "csr_m[i0, i1], given[i0, i1], v[i1]"),
+        expect![[r#"
+        u: loops [0, 1]  -> Dense
+          csr; dense[0, 1]; dense[0]
+    "#]],
+    );
+    check(
+        &selection("mask", "mask[i0, i1], v[i1], given[i0, i1]"),
+        expect![[r#"
+        dense u
+    "#]],
+    );
 }
 
 #[test]

@@ -10,7 +10,7 @@ use tj_plan::sparse::{Nest, ResultKind, StoredInput};
 use tj_plan::{Engine, Fused, Plan, Scheduler};
 use tj_tensor::Scalar;
 
-use super::{Chain, NestCode, Part, Step, StretchCode, Work, stored_input};
+use super::{Chain, NestCode, Part, Step, StretchCode, Work, declared_input, stored_input};
 use crate::compile::{Canonical, canonical, compile_plan, finish};
 use crate::error::Error;
 use crate::executable::Executable;
@@ -33,14 +33,45 @@ pub(crate) fn compile(
     scheduler: &dyn Scheduler,
     observer: &mut dyn Observer,
 ) -> Result<Compiled, Error> {
-    let engine = options.engine(scheduler);
     let mut clock = Clock::new(observer);
-    let Canonical { mut plan, deferred, .. } = canonical(outputs, known, options, &mut clock)?;
-    let inputs: Vec<Option<StoredInput>> =
-        plan.inputs.iter().map(|input| input.data.as_ref().and_then(stored_input)).collect();
-    let fills: Vec<Option<Scalar>> = outputs.iter().map(LazyTensor::fill).collect();
+    let mut canonical = canonical(outputs, known, options, &mut clock)?;
+    let deferred = std::mem::take(&mut canonical.deferred);
+    let inputs = stored_inputs(&canonical);
+    let Canonical { plan, owned, .. } = canonical;
+    let chain = compile_canonical(plan, &inputs, &owned, outputs, options, scheduler, &mut clock)?;
+    Ok(Compiled { chain, deferred })
+}
+
+/// How each input of a program comes, if kernels walk it.
+pub(crate) fn stored_inputs(canonical: &Canonical) -> Vec<Option<StoredInput>> {
+    let inputs = canonical.plan.inputs.iter().zip(&canonical.storage);
+    inputs
+        .map(|(input, storage)| match &input.data {
+            Some(data) => stored_input(data),
+            None => declared_input(storage),
+        })
+        .collect()
+}
+
+/// Compiles a canonical plan, whose inputs come like this; those that are `owned` may be updated.
+pub(crate) fn compile_canonical(
+    mut plan: Plan,
+    inputs: &[Option<StoredInput>],
+    owned: &[bool],
+    outputs: &[LazyTensor],
+    options: &CompileOptions,
+    scheduler: &dyn Scheduler,
+    clock: &mut Clock<'_>,
+) -> Result<Chain, Error> {
+    let engine = options.engine(scheduler);
+    // What is asked for dense is written so.
+    let fill = |output: &LazyTensor| match output.format() {
+        Some(format) if format.is_strided() => None,
+        Some(_) | None => output.fill(),
+    };
+    let fills: Vec<Option<Scalar>> = outputs.iter().map(fill).collect();
     let mut guards = std::mem::take(&mut plan.guards);
-    let found = steps(&plan, &inputs, &fills);
+    let found = steps(&plan, inputs, &fills, owned);
     clock.done(Stage::Fuse, &|| explain::steps(&found));
     let mut compiled = Vec::with_capacity(found.len());
     for step in found {
@@ -50,7 +81,7 @@ pub(crate) fn compile(
             StepProgram::Dense(plan) => {
                 let plan = Plan { guards, ..*plan };
                 let complex = ComplexAxes::none(&plan);
-                let mut program = compile_plan(plan, complex, options, scheduler, &mut clock)?;
+                let mut program = compile_plan(plan, complex, &[], options, scheduler, clock)?;
                 program.forget_data();
                 Work::Dense(Box::new(Executable::new(program)))
             }
@@ -59,19 +90,19 @@ pub(crate) fn compile(
                 let from = plan.inputs.iter().take(step.from.len());
                 let is_cut = from.map(|input| !input.shape.is_empty()).collect();
                 let complex = ComplexAxes::none(&plan);
-                let mut program = compile_plan(plan, complex, options, scheduler, &mut clock)?;
+                let mut program = compile_plan(plan, complex, &[], options, scheduler, clock)?;
                 program.forget_data();
                 let executable = Executable::new(program);
                 let fold = match stretched.fold {
                     Some(Fold { nest, start }) => {
-                        Some((compile_nest(&nest, Vec::new(), options, engine, &mut clock)?, start))
+                        Some((compile_nest(&nest, Vec::new(), options, engine, clock)?, start))
                     }
                     None => None,
                 };
                 Work::Stretches(Box::new(StretchCode { executable, is_cut, fill: stretched.fill, fold }))
             }
             StepProgram::Nest(nest) => {
-                Work::Nest(Box::new(compile_nest(&nest, guards, options, engine, &mut clock)?))
+                Work::Nest(Box::new(compile_nest(&nest, guards, options, engine, clock)?))
             }
         };
         let gives = step.gives.into_iter().map(|id| Source::Def(id.0)).collect();
@@ -87,7 +118,7 @@ pub(crate) fn compile(
             }
         }
     }
-    Ok(Compiled { chain: Chain { steps: compiled, produces }, deferred })
+    Ok(Chain { steps: compiled, produces })
 }
 
 fn compile_nest(
@@ -100,7 +131,7 @@ fn compile_nest(
     let (phase, room) = match nest.result {
         ResultKind::Dense => (Phase::Dense, None),
         ResultKind::AsArgument(_) => (Phase::Values, None),
-        ResultKind::Stored => (Phase::Fill, room(nest)),
+        ResultKind::Stored | ResultKind::Updated(_) => (Phase::Fill, room(nest)),
     };
     let mut guards = guards;
     let count = match (phase, &room) {

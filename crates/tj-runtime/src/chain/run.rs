@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use tj_ir::expr::Source;
 use tj_kernel::lower::sparse::{Array, BLOCK, Tasks};
-use tj_plan::sparse::{Argument, ResultKind};
+use tj_plan::sparse::{Argument as Wanted, ResultKind};
 use tj_tensor::{
     Buffer, Coordinate, Duplicates, Format, Indices, Leaf, LeafKind, Level, LevelFormat, LevelKind, Order,
     Repeats, Scalar, SliceSpec, Tensor, Widths,
@@ -33,13 +33,13 @@ pub(super) struct Runner<'r> {
     numbers: &'r [Scalar],
     pub max: MaxBytes,
     timed: bool,
-    spent: Vec<Spent>,
+    pub(super) spent: Vec<Spent>,
 }
 
-/// Runs a chain on its inputs; gives the results in the order in which they were asked for.
+/// Runs a chain on its inputs, of which nobody else holds what may be written to; gives the results in the order in which they were asked for.
 pub(crate) fn run(
     chain: &Chain,
-    inputs: &[&Tensor],
+    mut inputs: Vec<Tensor>,
     sizes: &[i64],
     numbers: &[Scalar],
     max: MaxBytes,
@@ -75,6 +75,22 @@ pub(crate) fn run(
                 number += 1 + usize::from(code.fold.is_some());
                 vec![result]
             }
+            Work::Nest(nest) if matches!(nest.result, ResultKind::Updated(_)) => {
+                let ResultKind::Updated(of) = nest.result else { return Err(missing()) };
+                let arguments = runner.arguments(nest, &from)?;
+                let written = runner.written(nest, &arguments, number)?;
+                number += 1 + usize::from(nest.count.is_some());
+                drop(arguments);
+                drop(from);
+                let base = match step.from[of] {
+                    Source::Input(i) if step.last_of.contains(&step.from[of]) => {
+                        std::mem::replace(&mut inputs[i as usize], Tensor::scalar(false))
+                    }
+                    Source::Input(i) => inputs[i as usize].clone(),
+                    Source::Def(_) => return Err(missing()),
+                };
+                vec![runner.updated(nest, base, &written)?]
+            }
             Work::Nest(nest) => {
                 let results = runner.nest(nest, &from, number)?;
                 number += 1 + usize::from(nest.count.is_some());
@@ -85,7 +101,7 @@ pub(crate) fn run(
     }
     let result = |source: &Source| match source {
         // Whether an expression is its argument is nobody's business: what it stores is what differs from its fill.
-        Source::Input(i) => match inputs[*i as usize] {
+        Source::Input(i) => match &inputs[*i as usize] {
             tensor if tensor.stored().is_some() && tensor.nnz()? < tensor.stored_count() => {
                 Ok(tensor.prune()?)
             }
@@ -131,26 +147,35 @@ impl Runner<'_> {
         Ok(outputs)
     }
 
-    pub fn nest(&mut self, nest: &NestCode, from: &[Tensor], number: usize) -> Result<Vec<Tensor>, Error> {
+    /// Arguments of a nest as it wants them.
+    fn arguments(&self, nest: &NestCode, from: &[Tensor]) -> Result<Vec<Tensor>, Error> {
         let mut arguments = Vec::with_capacity(from.len());
         for (tensor, argument) in from.iter().zip(&nest.arguments) {
             arguments.push(match argument {
-                Argument::Dense(axes) => {
+                Wanted::Dense(axes) => {
                     let dense = self.dense(tensor)?;
                     if axes.is_sorted() { dense } else { dense.permute(axes)? }
                 }
-                Argument::Stored(operand) => {
+                Wanted::Stored(operand) => {
                     let filled = tensor.clone().with_fill(Some(operand.fill))?;
                     match filled.stored() {
                         Some(stored) if *stored.format() == operand.format => filled,
                         Some(_) | None => {
-                            budget::check(self.max, converted_bytes(&filled, &operand.format))?;
+                            budget::check(
+                                self.max,
+                                converted_bytes(&filled, filled.stored_count(), &operand.format),
+                            )?;
                             filled.in_format(&operand.format)?
                         }
                     }
                 }
             });
         }
+        Ok(arguments)
+    }
+
+    pub fn nest(&mut self, nest: &NestCode, from: &[Tensor], number: usize) -> Result<Vec<Tensor>, Error> {
+        let arguments = self.arguments(nest, from)?;
         let fill = nest.fill;
         match nest.result {
             ResultKind::Dense => self.part(&nest.main, &arguments, None, number),
@@ -160,18 +185,29 @@ impl Runner<'_> {
                 Ok(vec![pruned(arguments[of].with_values(values, fill)?, &drops)?])
             }
             ResultKind::Stored => {
-                let (starts, number) = match (&nest.room, &nest.count) {
-                    (Some(room), _) => (room::starts(room, &nest.tasks, &arguments)?, number),
-                    (None, Some(count)) => {
-                        let counts = self.part(count, &arguments, None, number)?;
-                        (starts(&counts.into_iter().next().ok_or_else(missing)?)?, number + 1)
-                    }
-                    (None, None) => return Err(missing()),
-                };
-                let written = self.part(&nest.main, &arguments, Some(starts), number)?;
+                let written = self.written(nest, &arguments, number)?;
                 Ok(vec![self.assembled(nest, written)?])
             }
+            ResultKind::Updated(_) => Err(missing()),
         }
+    }
+
+    /// The entries of a nest: columns of coordinates, values, and where those of each task start.
+    fn written(
+        &mut self,
+        nest: &NestCode,
+        arguments: &[Tensor],
+        number: usize,
+    ) -> Result<Vec<Tensor>, Error> {
+        let (starts, number) = match (&nest.room, &nest.count) {
+            (Some(room), _) => (room::starts(room, &nest.tasks, arguments)?, number),
+            (None, Some(count)) => {
+                let counts = self.part(count, arguments, None, number)?;
+                (starts(&counts.into_iter().next().ok_or_else(missing)?)?, number + 1)
+            }
+            (None, None) => return Err(missing()),
+        };
+        self.part(&nest.main, arguments, Some(starts), number)
     }
 
     /// Runs one program of a nest. If it writes entries, `starts` says where each task may begin; then the results are
@@ -337,9 +373,10 @@ fn blocks(starts: &[i64], counts: &[i64]) -> Vec<Block> {
     tasks.map(block).collect()
 }
 
-/// What a tensor takes in a format of dense levels and lists, at most: a dense level has a position for each coordinate.
-fn converted_bytes(tensor: &Tensor, format: &Format) -> u64 {
-    let entries = tensor.stored_count() as u64;
+/// What a tensor of so many entries takes in a format of dense levels and lists, at most: a dense level has a position for
+/// each coordinate.
+pub(crate) fn converted_bytes(tensor: &Tensor, entries: usize, format: &Format) -> u64 {
+    let entries = entries as u64;
     let extent = |level: &LevelFormat| match (level.coordinate, level.kind) {
         (Coordinate::Dim(dim), LevelKind::Dense) => tensor.shape()[dim] as u64,
         (_, _) => 1,
