@@ -302,6 +302,7 @@ impl Ctx<'_> {
         let tensor = self.done(base).clone().into_tensor(base_span)?;
         if let [Subscript::At(at)] = subscripts
             && let Value::Tensor(mask) = self.done(*at)
+            && mask.dtype().is_bool()
         {
             return checked(tensor.masked(mask), span);
         }

@@ -2,6 +2,7 @@
 
 use tensorjit::{Dim, LazyTensor, Op, Operand, number, size};
 
+use super::checked;
 use crate::ast::{BinaryOp, Span};
 use crate::diagnostic::Diagnostic;
 
@@ -166,11 +167,13 @@ fn power(x: i64, y: i64) -> Option<i64> {
     }
 }
 
+fn undefined(op: BinaryOp, a: &Value, b: &Value, span: Span) -> Diagnostic {
+    Diagnostic::new(format!("`{}` is not defined on {} and {}", op.symbol(), a.kind(), b.kind()), span)
+}
+
 /// An infix operator on numbers and sizes.
 pub(super) fn host_binary(op: BinaryOp, a: &Value, b: &Value, span: Span) -> Result<Value, Diagnostic> {
-    let unknown = || {
-        Diagnostic::new(format!("`{}` is not defined on {} and {}", op.symbol(), a.kind(), b.kind()), span)
-    };
+    let unknown = || undefined(op, a, b, span);
     let overflow = || Diagnostic::new(format!("`{}` overflows 64 bits", op.symbol()), span);
     match (a, b) {
         (Value::Int(x), Value::Int(y)) => {
@@ -203,7 +206,7 @@ pub(super) fn host_binary(op: BinaryOp, a: &Value, b: &Value, span: Span) -> Res
                 "*" => x * y,
                 "//" => x.floordiv(&y),
                 "%" => x.modulo(&y),
-                _ => return Err(unknown()),
+                _ => return as_numbers(op, [a, b], span),
             };
             result.check().map_err(|e| Diagnostic::new(e.to_string(), span))?;
             Ok(Value::Size(result))
@@ -241,6 +244,31 @@ pub(super) fn host_binary(op: BinaryOp, a: &Value, b: &Value, span: Span) -> Res
                 _ => return Err(unknown()),
             })
         }
+        (Value::Size(_), Value::Float(_)) | (Value::Float(_), Value::Size(_)) => as_numbers(op, [a, b], span),
         _ => Err(unknown()),
+    }
+}
+
+/// An infix operator whose result is no size, on sizes that are known as the numbers that they are, and on others as tensors.
+fn as_numbers(op: BinaryOp, operands: [&Value; 2], span: Span) -> Result<Value, Diagnostic> {
+    let known = operands.map(|value| match value {
+        Value::Size(size) => size.is_const().map_or_else(|| value.clone(), Value::Int),
+        Value::Tensor(_)
+        | Value::Int(_)
+        | Value::Float(_)
+        | Value::Bool(_)
+        | Value::Text(_)
+        | Value::None
+        | Value::Sequence(_) => value.clone(),
+    });
+    let [a, b] = &known;
+    let is_open = known.iter().any(|value| matches!(value, Value::Size(_)));
+    match (is_open, tensor_op(op)) {
+        (false, _) => host_binary(op, a, b, span),
+        (true, None) => Err(undefined(op, a, b, span)),
+        (true, Some(scalar)) => {
+            let [a, b] = known;
+            checked(apply(scalar, [a.into_operand(span)?, b.into_operand(span)?]), span)
+        }
     }
 }
