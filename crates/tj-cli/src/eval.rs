@@ -12,7 +12,7 @@ mod value;
 
 use std::collections::BTreeMap;
 
-use tensorjit::{At, DType, Dim, LazyTensor, Operand, input};
+use tensorjit::{At, DType, Dim, LazyTensor, input};
 
 use crate::ast::{BinaryOp, EinopOp, Expr, ExprId, Ident, Program, Span, Stmt, StmtKind, Subscript, UnaryOp};
 use crate::diagnostic::Diagnostic;
@@ -283,9 +283,8 @@ impl Ctx<'_> {
         let Some(scalar) = value::tensor_op(op) else {
             return Err(Diagnostic::new(format!("`{}` is not defined on tensors", op.symbol()), span));
         };
-        let a: Operand = a.into_operand(self.program.span(left))?;
-        let b: Operand = b.into_operand(self.program.span(right))?;
-        checked(value::apply(scalar, [a, b]), span)
+        let operands = value::operands(&[(a, self.program.span(left)), (b, self.program.span(right))])?;
+        checked(value::apply(scalar, operands), span)
     }
 
     fn index(&self, base: ExprId, subscripts: &[Subscript], span: Span) -> Result<Value, Diagnostic> {

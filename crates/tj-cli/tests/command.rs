@@ -243,6 +243,17 @@ fn sizes_are_numbers_where_no_size_comes_of_them() {
         let found = json(&["run", &program, "x=ones", "--dim", "N=5", "--json"]);
         assert_eq!(numbers(&found["y"]), [expected], "{expression}");
     }
+    // They give way to what they meet, in every storage.
+    let program =
+        folder.file("p.tj", b"size N\ninput x: f32[N]\noutput y = maximum(x, -(2 / N)) + 0.5 / N\n");
+    let stored = format!("x={}", folder.file("x.tns", b"# tensorjit dtype f32 shape 4\n2 -1.0\n4 1.5\n"));
+    for (data, sizes, expected) in
+        [("x=ones", "N=4", [1.125; 4]), (&stored, "N=4", [0.125, -0.375, 0.125, 1.625])]
+    {
+        let found = json(&["run", &program, data, "--dim", sizes, "--json"]);
+        assert_eq!((numbers(&found["y"]).as_slice(), &found["y"]["dtype"]), (&expected[..], &"f32".into()));
+    }
+    assert_eq!(numbers(&json(&["run", "x[x.shape[0] - 1]", &stored, "--json"])["result"]), [1.5]);
     let program = folder.file("p.tj", b"size N\ninput x: f64[N]\noutput y = x + N @ 2\n");
     check_error(&["check", &program], 1, "`@` is not defined on a size and an integer");
 }

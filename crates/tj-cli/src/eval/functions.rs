@@ -291,8 +291,11 @@ fn scalar(bound: &Bound<'_>) -> Result<tensorjit::Scalar, Diagnostic> {
         Value::Int(n) => Ok((*n).into()),
         Value::Float(x) => Ok((*x).into()),
         Value::Bool(b) => Ok((*b).into()),
-        Value::Tensor(_) | Value::Size(_) | Value::Text(_) | Value::None | Value::Sequence(_) => {
-            Err(value.not("a number", span))
-        }
+        Value::Tensor(_)
+        | Value::Size(_)
+        | Value::Number(_)
+        | Value::Text(_)
+        | Value::None
+        | Value::Sequence(_) => Err(value.not("a number", span)),
     }
 }
