@@ -8,8 +8,8 @@
 use std::collections::BTreeSet;
 
 use tensorjit::{
-    DType, Duplicates, Format, Indices, InterpretKernel, InterpretPlan, LazyTensor, Leaf, Level, Scalar,
-    Tensor, compute, compute_as, defer, defer_owned, where_,
+    CompileOptions, DType, Duplicates, Format, Indices, InterpretKernel, InterpretPlan, LazyTensor, Leaf,
+    Level, Scalar, Tensor, compute, compute_as, defer, defer_owned, where_,
 };
 use tj_tests::engines::scheduled;
 use tj_tests::rng::Rng;
@@ -515,5 +515,31 @@ fn updates_under_a_mask_follow_the_mask() {
         let (found, report) = compute_as(where_(&mask, 5.0, &owned), &options).unwrap();
         assert_eq!(found.to_vec::<f64>().unwrap(), expected.to_vec::<f64>().unwrap());
         assert!(report.work.unwrap() <= 2 * (4000 + 2 * 200), "{format}: {:?}", report.work);
+    }
+}
+
+fn stored_bytes(tensor: &Tensor) -> usize {
+    let levels = tensor.stored().unwrap().levels().iter().map(Level::bytes).sum::<usize>();
+    levels + tensor.stored_count() * tensor.dtype().size()
+}
+
+/// A sum has room for the entries of both operands before it knows its own; a product counts its entries first, and collects a
+/// row at a time on each thread.
+#[test]
+fn memory_follows_what_is_stored() {
+    for n in [2000, 4000] {
+        let [a, b] = [0, 1].map(|seed| tensor(&entries(seed, n, n, 16 * n), [n, n], "csr"));
+        for threads in [1, 2] {
+            let options = CompileOptions { threads, ..Default::default() };
+            for (name, program, row) in
+                [("A B", defer(&a).matmul(&defer(&b)), 16 * n), ("A + B", defer(&a) + defer(&b), 0)]
+            {
+                let (result, report) = compute_as(program, &options).unwrap();
+                let held: usize = [&a, &b, &result].map(stored_bytes).into_iter().sum();
+                let most = held + held / 10 + threads * row;
+                let peak = usize::try_from(report.peak_bytes).unwrap();
+                assert!((held..=most).contains(&peak), "{name} on {threads}: {peak} is not {held} to {most}");
+            }
+        }
     }
 }

@@ -12,7 +12,7 @@ mod value;
 
 use std::collections::BTreeMap;
 
-use tensorjit::{At, DType, Dim, Format, LazyTensor, Operand, input};
+use tensorjit::{At, DType, Dim, Format, LazyTensor, input};
 
 use crate::ast::{BinaryOp, EinopOp, Expr, ExprId, Ident, Program, Span, Stmt, StmtKind, Subscript, UnaryOp};
 use crate::diagnostic::Diagnostic;
@@ -286,9 +286,8 @@ impl Ctx<'_> {
         let Some(scalar) = value::tensor_op(op) else {
             return Err(Diagnostic::new(format!("`{}` is not defined on tensors", op.symbol()), span));
         };
-        let a: Operand = a.into_operand(self.program.span(left))?;
-        let b: Operand = b.into_operand(self.program.span(right))?;
-        checked(value::apply(scalar, [a, b]), span)
+        let operands = value::operands(&[(a, self.program.span(left)), (b, self.program.span(right))])?;
+        checked(value::apply(scalar, operands), span)
     }
 
     fn index(&self, base: ExprId, subscripts: &[Subscript], span: Span) -> Result<Value, Diagnostic> {
@@ -305,6 +304,7 @@ impl Ctx<'_> {
         let tensor = self.done(base).clone().into_tensor(base_span)?;
         if let [Subscript::At(at)] = subscripts
             && let Value::Tensor(mask) = self.done(*at)
+            && mask.dtype().is_bool()
         {
             return checked(tensor.masked(mask), span);
         }

@@ -228,6 +228,37 @@ fn numbers_of_programs_are_those_of_python() {
 }
 
 #[test]
+fn sizes_are_numbers_where_no_size_comes_of_them() {
+    let folder = Folder::new("sizes");
+    for (expression, expected) in [
+        ("N / 2", 2.5),
+        ("1.5 * N - 0.5", 7.0),
+        ("2 ** N", 32.0),
+        ("1 / (N - 3)", 0.5),
+        ("cast(N > 4.5, i64)", 1.0),
+        ("x.sum() / N + 0.5 / x.shape[0]", 1.1),
+    ] {
+        let text = format!("size N\ninput x: f64[N]\noutput y = {expression}\n");
+        let program = folder.file("p.tj", text.as_bytes());
+        let found = json(&["run", &program, "x=ones", "--dim", "N=5", "--json"]);
+        assert_eq!(numbers(&found["y"]), [expected], "{expression}");
+    }
+    // They give way to what they meet, in every storage.
+    let program =
+        folder.file("p.tj", b"size N\ninput x: f32[N]\noutput y = maximum(x, -(2 / N)) + 0.5 / N\n");
+    let stored = format!("x={}", folder.file("x.tns", b"# tensorjit dtype f32 shape 4\n2 -1.0\n4 1.5\n"));
+    for (data, sizes, expected) in
+        [("x=ones", "N=4", [1.125; 4]), (&stored, "N=4", [0.125, -0.375, 0.125, 1.625])]
+    {
+        let found = json(&["run", &program, data, "--dim", sizes, "--json"]);
+        assert_eq!((numbers(&found["y"]).as_slice(), &found["y"]["dtype"]), (&expected[..], &"f32".into()));
+    }
+    assert_eq!(numbers(&json(&["run", "x[x.shape[0] - 1]", &stored, "--json"])["result"]), [1.5]);
+    let program = folder.file("p.tj", b"size N\ninput x: f64[N]\noutput y = x + N @ 2\n");
+    check_error(&["check", &program], 1, "`@` is not defined on a size and an integer");
+}
+
+#[test]
 fn operators_of_tensors_by_sign_and_by_name() {
     for (expression, expected) in [
         ("(-x ** 2)", -9.0),
@@ -293,6 +324,8 @@ fn functions_of_whole_tensors() {
         ("roll(arange(4).reshape(2, 2), (1, 1), axis=(0, 1))", &[3.0, 2.0, 1.0, 0.0]),
         ("diff(arange(3), prepend=5)", &[-5.0, 1.0, 1.0]),
         ("arange(4).reshape(2, 2)[arange(2), arange(1, -1, -1)]", &[1.0, 2.0]),
+        ("arange(3, 9)[arange(0, 6, 4)]", &[3.0, 7.0]),
+        ("arange(4)[arange(4) > 1]", &[2.0, 3.0]),
         ("abs(fft.ifft(fft.fft(arange(2))))", &[0.0, 1.0]),
         ("real(conj(complex(arange(2), 1)) ** 2)", &[-1.0, 0.0]),
         ("fft.fftfreq(2, d=0.5)", &[0.0, -1.0]),

@@ -25,20 +25,20 @@ fn check(found: &Tensor, expected: &Tensor) {
 #[test]
 fn numpy_arrays() {
     let matrix = Tensor::from_shape_vec([2, 3], vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0]).unwrap();
-    let fortran = array("H13_fortran.npy");
+    let fortran = array("fortran.npy");
     check(&fortran, &matrix);
     assert_eq!(fortran.strides().unwrap(), [1, 2]);
-    assert_eq!(info(fixture("H13_fortran.npy")).unwrap()[0].layout, Layout::Strided(Order::ColumnMajor));
-    check(&array("H15_zero_d.npy"), &Tensor::scalar(42i64));
-    check(&array("H15_empty.npy"), &Tensor::zeros(DType::F32, [0, 3]).unwrap());
-    check(&array("H15_bool.npy"), &Tensor::from(vec![true, false, true]));
-    check(&array("H15_half.npy"), &Tensor::from(vec![f16::from_f32(1.5), f16::from_f32(-0.0)]));
-    check(&array("H18_plain.npy"), &Tensor::from(vec![3.0, 4.0]));
+    assert_eq!(info(fixture("fortran.npy")).unwrap()[0].layout, Layout::Strided(Order::ColumnMajor));
+    check(&array("zero_d.npy"), &Tensor::scalar(42i64));
+    check(&array("empty.npy"), &Tensor::zeros(DType::F32, [0, 3]).unwrap());
+    check(&array("bool.npy"), &Tensor::from(vec![true, false, true]));
+    check(&array("half.npy"), &Tensor::from(vec![f16::from_f32(1.5), f16::from_f32(-0.0)]));
+    check(&array("plain.npy"), &Tensor::from(vec![3.0, 4.0]));
 }
 
 #[test]
 fn numpy_archives() {
-    for name in ["H21_stored.npz", "H21_deflate.npz", "H21_zip64.npz"] {
+    for name in ["stored.npz", "deflate.npz", "zip64.npz"] {
         let arrays = read_npz(fixture(name)).unwrap();
         assert_eq!(arrays.keys().collect::<Vec<_>>(), ["a", "b"], "{name}");
         check(&arrays["a"], &Tensor::from(vec![3.0, 4.0]));
@@ -51,33 +51,33 @@ fn numpy_archives() {
 
 #[test]
 fn one_damaged_array_leaves_the_others_readable() {
-    let mut archive = Npz::open(fixture("H21_crc.npz")).unwrap();
+    let mut archive = Npz::open(fixture("crc.npz")).unwrap();
     let error = archive.read("a").unwrap_err();
     assert!(matches!(error, IoError::Checksum { .. }), "{error}");
-    assert!(error.to_string().contains("H21_crc.npz, entry \"a\": checksum "), "{error}");
+    assert!(error.to_string().contains("crc.npz, entry \"a\": checksum "), "{error}");
     check(&archive.read("b").unwrap(), &Tensor::scalar(42i64));
     let error = archive.read("c").unwrap_err().to_string();
     assert!(error.ends_with("entry \"c\": no such array; there are [\"a\", \"b\"]"), "{error}");
-    assert!(matches!(read_npz(fixture("H21_crc.npz")), Err(IoError::Checksum { .. })));
+    assert!(matches!(read_npz(fixture("crc.npz")), Err(IoError::Checksum { .. })));
 }
 
 #[test]
 fn types_that_are_not_numbers_are_named() {
     for (name, message) in [
-        ("H19_object.npy", "elements of type '|O' are not supported: python objects are never loaded"),
-        ("H19_str.npy", "elements of type '<U3' are not supported: text is not a number"),
+        ("object.npy", "elements of type '|O' are not supported: python objects are never loaded"),
+        ("str.npy", "elements of type '<U3' are not supported: text is not a number"),
         (
-            "H19_struct.npy",
+            "struct.npy",
             "elements of type [('x', '<f8'), ('n', '<i4')] are not supported: structured \
              arrays have fields; save each field as an array of its own",
         ),
         (
-            "H19_longdouble.npy",
+            "longdouble.npy",
             "elements of type '<f16' are not supported: long double differs between machines; convert to f8 or \
              c16 first",
         ),
         (
-            "H19_date.npy",
+            "date.npy",
             "elements of type '<M8[D]' are not supported: dates and durations are not numbers; view them as i8 \
              first",
         ),
@@ -106,7 +106,7 @@ fn other_files_say_what_they_are() {
     );
     assert_eq!(message(b"[1, 2, 3]"), "expected a .npy file, found \"[1, 2, 3\"");
     assert_eq!(
-        message(&fs::read(fixture("H21_stored.npz")).unwrap()),
+        message(&fs::read(fixture("stored.npz")).unwrap()),
         "expected a .npy file, found a zip archive (.npz holds several arrays; read it as one)"
     );
     assert_eq!(message(b"\x93NUMPY\x09\x01"), "version 9.1 of the .npy format; 1.0, 2.0 and 3.0 are known");
@@ -116,7 +116,7 @@ fn other_files_say_what_they_are() {
         "a header of 4294967295 bytes, but at most 0 are possible"
     );
 
-    let error = read_npz(fixture("H18_plain.npy")).err().unwrap().to_string();
+    let error = read_npz(fixture("plain.npy")).err().unwrap().to_string();
     assert!(error.ends_with("expected a .npz file, found a single .npy array"), "{error}");
     let error = read(folder.path()).unwrap_err().to_string();
     assert!(error.contains("cannot read: ") && error.contains("is a directory"), "{error}");
@@ -185,14 +185,7 @@ fn foreign_byte_orders_are_turned() {
 fn numpy_would_have_written_the_same_bytes() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.npy");
-    for name in [
-        "H13_fortran.npy",
-        "H15_zero_d.npy",
-        "H15_empty.npy",
-        "H15_bool.npy",
-        "H15_half.npy",
-        "H18_plain.npy",
-    ] {
+    for name in ["fortran.npy", "zero_d.npy", "empty.npy", "bool.npy", "half.npy", "plain.npy"] {
         write(&path, &array(name)).unwrap();
         assert_eq!(fs::read(&path).unwrap(), fs::read(fixture(name)).unwrap(), "{name}");
     }

@@ -202,12 +202,12 @@ fn seed(kind: usize) -> (&'static str, Vec<u8>) {
         fs::read(path).expect("the fixture is there")
     };
     match kind {
-        0 => ("x.mtx", fixture("H03_sym.mtx")),
-        1 => ("x.mtx", fixture("H01_skew_array.mtx")),
+        0 => ("x.mtx", fixture("sym.mtx")),
+        1 => ("x.mtx", fixture("skew_array.mtx")),
         2 => ("x.mtx", b"%%MatrixMarket matrix coordinate complex hermitian\n%tensorjit dtype c64\n2 2 2\n1 1 4 0\n2 1 1 -2\n".to_vec()),
-        3 => ("x.tns", fixture("H23_loose.tns")),
+        3 => ("x.tns", fixture("loose.tns")),
         4 => ("x.tns", b"# tensorjit dtype i8 shape 3 4\n1 2 3\n3 4 -5\n".to_vec()),
-        _ => ("x.safetensors", fixture("H28_good.safetensors")),
+        _ => ("x.safetensors", fixture("good.safetensors")),
     }
 }
 

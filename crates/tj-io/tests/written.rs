@@ -76,3 +76,50 @@ fn what_a_format_cannot_hold() {
     }
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
+
+/// Values that text and conversions lose first, and matrices that a writer may take for something else.
+#[test]
+fn what_is_written_comes_back_bit_for_bit() {
+    let folder = tempfile::tempdir().unwrap();
+    let matrix = |values: Vec<f64>| Tensor::from_shape_vec([2, values.len() / 2], values).unwrap();
+    let floats = matrix(vec![f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -0.0, 5e-324, 0.1]);
+    let explicit =
+        Tensor::csr([4, 2], vec![0i64, 0, 2, 2, 3], vec![0i64, 1, 1], vec![0.0, 2.0, -0.0]).unwrap();
+    let all = ["npy", "npz", "safetensors", "mtx", "tns"];
+    for (tensor, ends) in [
+        (floats, &all[..]),
+        // It would be skew-symmetric but for the diagonal and one sign.
+        (matrix(vec![2.0, -5.0, 5.0, 0.0]), &all),
+        (matrix(vec![0.0, 1.0, 1.0, 0.0]), &all),
+        (Tensor::from_shape_vec([1, 2], vec![i64::MIN, i64::MAX]).unwrap(), &all),
+        (Tensor::from_shape_vec([1, 2], vec![0, u64::MAX]).unwrap(), &all),
+        (Tensor::from_shape_vec([2, 1], vec![true, false]).unwrap(), &all),
+        (
+            Tensor::from_shape_vec([1, 2], vec![Complex::new(-0.0, 1.0), Complex::new(0.5, -0.0)]).unwrap(),
+            &["npy", "npz", "mtx"],
+        ),
+        (Tensor::scalar(-7i64), &all[..3]),
+        (Tensor::zeros(DType::F32, [0, 3]).unwrap(), &all),
+        (explicit, &["npz", "mtx", "tns"]),
+    ] {
+        for end in ends {
+            let path = folder.path().join("x").with_extension(end);
+            write_any(&path, &tensor).unwrap();
+            let found = read_any(&path).unwrap();
+            assert!(found.bit_eq(&tensor), "{end}: {tensor:?}\n{found:?}");
+            let stored = |x: &Tensor| x.stored().map(|_| x.stored_count());
+            assert!(tensor.stored().is_none() || stored(&found) == stored(&tensor), "{end}: {found:?}");
+        }
+    }
+}
+
+#[test]
+fn matrices_by_columns_come_back() {
+    let fixture = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/array.mtx");
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.mtx");
+    let read = read_any(&fixture).unwrap();
+    write_any(&path, &read).unwrap();
+    assert_eq!(fs::read_to_string(&path).unwrap(), fs::read_to_string(&fixture).unwrap());
+    assert!(read_any(&path).unwrap().bit_eq(&read));
+}

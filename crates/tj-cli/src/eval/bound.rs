@@ -92,6 +92,7 @@ impl Bound<'_> {
             | Value::Float(_)
             | Value::Bool(_)
             | Value::Size(_)
+            | Value::Number(_)
             | Value::None
             | Value::Sequence(_) => Err(value.not("a string", span)),
         }

@@ -5,7 +5,7 @@ use tensorjit::{Dim, Op};
 
 use super::bound::Bound;
 use super::functions::{FUNCTIONS, MODULES, Results, run};
-use super::value::apply;
+use super::value::{apply, operands};
 use super::{Ctx, Value, checked};
 use crate::ast::{Arg, Expr, ExprId, Ident, Span};
 use crate::diagnostic::Diagnostic;
@@ -52,12 +52,12 @@ impl Ctx<'_> {
         if let Some(op) = Op::by_name(name) {
             let arity = op.info().arity;
             let bound = self.bind(name, &OPERANDS[..arity], receiver, args, span)?;
-            let mut operands = Vec::with_capacity(arity);
+            let mut given = Vec::with_capacity(arity);
             for parameter in &OPERANDS[..arity] {
                 let (value, at) = bound.need(parameter)?;
-                operands.push(value.clone().into_operand(at)?);
+                given.push((value.clone(), at));
             }
-            return checked(apply(op, operands), span);
+            return checked(apply(op, operands(&given)?), span);
         }
         let mut diagnostic = Diagnostic::new(format!("`{}` is not a function", function.text), function.span);
         if receiver.is_some() && function.text == "T" {

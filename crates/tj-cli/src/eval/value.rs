@@ -1,7 +1,8 @@
 //! Values of expressions, and arithmetic on those that are not tensors.
 
-use tensorjit::{Dim, LazyTensor, Op, Operand, Scalar, number, size};
+use tensorjit::{DType, Dim, LazyTensor, Op, Operand, Scalar, number, size};
 
+use super::checked;
 use crate::ast::{BinaryOp, Span};
 use crate::diagnostic::Diagnostic;
 
@@ -18,6 +19,8 @@ pub enum Value {
     Bool(bool),
     /// A size.
     Size(Dim),
+    /// A float that sizes decide, whose dtype gives way: a tensor of rank 0.
+    Number(LazyTensor),
     /// A word or string.
     Text(String),
     /// `None`.
@@ -42,6 +45,7 @@ impl Value {
             Value::Float(_) => "a float",
             Value::Bool(_) => "a truth value",
             Value::Size(_) => "a size",
+            Value::Number(_) => "a number of sizes",
             Value::Text(_) => "a word",
             Value::None => "None",
             Value::Sequence(_) => "a sequence",
@@ -55,7 +59,7 @@ impl Value {
     /// As an operand, in which host numbers stay weak.
     pub(super) fn into_operand(self, span: Span) -> Result<Operand, Diagnostic> {
         Ok(match self {
-            Value::Tensor(t) => Operand::Tensor(t),
+            Value::Tensor(t) | Value::Number(t) => Operand::Tensor(t),
             Value::Int(n) => Operand::Int(n),
             Value::Float(x) => Operand::Float(x),
             Value::Bool(b) => Operand::Bool(b),
@@ -83,7 +87,7 @@ impl Value {
     pub(super) fn as_int(&self, span: Span) -> Result<i64, Diagnostic> {
         match self {
             Value::Int(n) => Ok(*n),
-            Value::Size(d) => d.is_const().ok_or_else(|| self.not("a fixed integer", span)),
+            Value::Size(d) => d.actual().ok_or_else(|| self.not("a fixed integer", span)),
             other => Err(other.not("an integer", span)),
         }
     }
@@ -134,6 +138,27 @@ pub(super) fn tensor_op(op: BinaryOp) -> Option<Op> {
     Op::by_symbol(op.symbol())
 }
 
+/// Operands as they meet in one operator: numbers of sizes follow tensors of floats.
+pub(super) fn operands(values: &[(Value, Span)]) -> Result<Vec<Operand>, Diagnostic> {
+    let dtype_of = |(value, _): &(Value, Span)| match value {
+        Value::Tensor(tensor) => Some(tensor.dtype()),
+        Value::Int(_)
+        | Value::Float(_)
+        | Value::Bool(_)
+        | Value::Size(_)
+        | Value::Number(_)
+        | Value::Text(_)
+        | Value::None
+        | Value::Sequence(_) => None,
+    };
+    let strong = values.iter().filter_map(dtype_of).reduce(DType::promote).map(DType::real);
+    let operand = |(value, span): &(Value, Span)| match (value, strong) {
+        (Value::Number(number), Some(dtype)) if dtype.is_float() => Ok(Operand::Tensor(number.cast(dtype))),
+        (value, _) => value.clone().into_operand(*span),
+    };
+    values.iter().map(operand).collect()
+}
+
 /// Applies an operator to operands of which one is a tensor at least.
 pub(super) fn apply(op: Op, args: impl IntoIterator<Item = Operand>) -> LazyTensor {
     let args: Vec<Operand> = args.into_iter().collect();
@@ -149,6 +174,7 @@ pub(super) fn host_neg(value: &Value, span: Span) -> Option<Result<Value, Diagno
     let zero = match value {
         Value::Int(_) | Value::Size(_) => Value::Int(0),
         Value::Float(x) => return Some(Ok(Value::Float(-x))),
+        Value::Number(x) => return Some(Ok(Value::Number(-x))),
         Value::Tensor(_) | Value::Bool(_) | Value::Text(_) | Value::None | Value::Sequence(_) => return None,
     };
     Some(host_binary(BinaryOp::Sub, &zero, value, span))
@@ -176,11 +202,13 @@ fn power(x: i64, y: i64) -> Option<i64> {
     }
 }
 
+fn undefined(op: BinaryOp, a: &Value, b: &Value, span: Span) -> Diagnostic {
+    Diagnostic::new(format!("`{}` is not defined on {} and {}", op.symbol(), a.kind(), b.kind()), span)
+}
+
 /// An infix operator on numbers and sizes.
 pub(super) fn host_binary(op: BinaryOp, a: &Value, b: &Value, span: Span) -> Result<Value, Diagnostic> {
-    let unknown = || {
-        Diagnostic::new(format!("`{}` is not defined on {} and {}", op.symbol(), a.kind(), b.kind()), span)
-    };
+    let unknown = || undefined(op, a, b, span);
     let overflow = || Diagnostic::new(format!("`{}` overflows 64 bits", op.symbol()), span);
     match (a, b) {
         (Value::Int(x), Value::Int(y)) => {
@@ -213,7 +241,7 @@ pub(super) fn host_binary(op: BinaryOp, a: &Value, b: &Value, span: Span) -> Res
                 "*" => x * y,
                 "//" => x.floordiv(&y),
                 "%" => x.modulo(&y),
-                _ => return Err(unknown()),
+                _ => return as_numbers(op, [a, b], span),
             };
             result.check().map_err(|e| Diagnostic::new(e.to_string(), span))?;
             Ok(Value::Size(result))
@@ -225,6 +253,7 @@ pub(super) fn host_binary(op: BinaryOp, a: &Value, b: &Value, span: Span) -> Res
                 Value::Tensor(_)
                 | Value::Bool(_)
                 | Value::Size(_)
+                | Value::Number(_)
                 | Value::Text(_)
                 | Value::None
                 | Value::Sequence(_) => f64::NAN,
@@ -251,6 +280,37 @@ pub(super) fn host_binary(op: BinaryOp, a: &Value, b: &Value, span: Span) -> Res
                 _ => return Err(unknown()),
             })
         }
+        (
+            Value::Size(_) | Value::Number(_),
+            Value::Int(_) | Value::Float(_) | Value::Size(_) | Value::Number(_),
+        )
+        | (Value::Int(_) | Value::Float(_), Value::Size(_) | Value::Number(_)) => {
+            as_numbers(op, [a, b], span)
+        }
         _ => Err(unknown()),
+    }
+}
+
+/// An infix operator whose result is no size, on sizes that are known as the numbers that they are, and on others as tensors.
+fn as_numbers(op: BinaryOp, operands: [&Value; 2], span: Span) -> Result<Value, Diagnostic> {
+    let known = |value: &Value| match value {
+        Value::Size(size) => size.is_const().map_or_else(|| value.clone(), Value::Int),
+        Value::Tensor(_)
+        | Value::Int(_)
+        | Value::Float(_)
+        | Value::Bool(_)
+        | Value::Number(_)
+        | Value::Text(_)
+        | Value::None
+        | Value::Sequence(_) => value.clone(),
+    };
+    let [a, b] = operands.map(known);
+    if ![&a, &b].iter().any(|value| matches!(value, Value::Size(_) | Value::Number(_))) {
+        return host_binary(op, &a, &b, span);
+    }
+    let Some(scalar) = tensor_op(op) else { return Err(undefined(op, &a, &b, span)) };
+    match checked(apply(scalar, [a.into_operand(span)?, b.into_operand(span)?]), span)? {
+        Value::Tensor(number) if number.dtype() == DType::F64 => Ok(Value::Number(number)),
+        other => Ok(other),
     }
 }

@@ -57,6 +57,7 @@ fn number(bound: &Bound<'_>, name: &str) -> Result<Number, Diagnostic> {
         | Value::Int(_)
         | Value::Bool(_)
         | Value::Size(_)
+        | Value::Number(_)
         | Value::Text(_)
         | Value::None
         | Value::Sequence(_) => Ok(Number::from(value.as_size(span)?)),

@@ -112,6 +112,7 @@ fn matrix_norm(bound: &Bound<'_>) -> Result<MatrixNorm, Diagnostic> {
         | Value::Float(_)
         | Value::Bool(_)
         | Value::Size(_)
+        | Value::Number(_)
         | Value::None
         | Value::Sequence(_) => None,
     };
