@@ -7,6 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use num_complex::Complex;
 use tensorjit::{Backend, CompileOptions, CompiledGraph, DType, Tensor, input, io};
 
 /// How a result is stored.
@@ -14,7 +15,8 @@ use tensorjit::{Backend, CompileOptions, CompiledGraph, DType, Tensor, input, io
 enum Stored {
     /// As SciPy's is.
     Alike,
-    /// By all its elements, where SciPy's is sparse: the places are those of other elements, or come from no input.
+    /// By all its elements, where SciPy's is sparse: elements change places, one of the inputs is no sparse one, what a
+    /// number does to 0 is not seen, or they are complex.
     Dense,
 }
 
@@ -66,6 +68,7 @@ const LINEAR: &[Case] = &[
     ("contraction_sparse", "einsum(\"ijl,jk->ilk\", t, p[1:6])", "t.tns p.mtx", Alike, Exact),
     ("contraction_sparse", "contraction_sparse.tj", "t.tns p.mtx", Alike, Exact),
     ("fiber_sums", "t.sum(2)", "t.tns", Alike, Exact),
+    ("hermitian_square", "h @ h", "h=hermitian.mtx", Dense, Exact),
     ("skew_square", "s @ s", "s=skew.mtx", Alike, Exact),
     ("outer", "outer.tj", "s=skew.mtx a.mtx", Alike, Exact),
     ("norm", "linalg.vector_norm(a)", "a.mtx", Alike, Rounded),
@@ -74,6 +77,7 @@ const LINEAR: &[Case] = &[
 /// Operators on elements and their places.
 const ELEMENTWISE: &[Case] = &[
     ("union", "a + b", "a.mtx b.mtx", Alike, Exact),
+    ("union", "a + b", "a.mtx b=columns.npz", Alike, Exact),
     ("union_masked", "(a + b) * c", "a.mtx b.mtx c.mtx", Alike, Exact),
     ("product", "a * b", "a.mtx b.mtx", Alike, Exact),
     ("cancelled", "a - a", "a.mtx", Alike, Exact),
@@ -85,6 +89,7 @@ const ELEMENTWISE: &[Case] = &[
     ("is_above", "a > 4", "a.mtx", Dense, Exact),
     ("at_most", "minimum(a, 5)", "a.mtx", Dense, Exact),
     ("repeated", "a * 1", "a=repeated.mtx", Alike, Exact),
+    ("hermitian_real", "real(h)", "h=hermitian.mtx", Dense, Exact),
     ("skew_part", "(s - s.T) / 2", "s=skew.mtx", Alike, Exact),
     ("row_scaled", "a / maximum(a.sum(1, keepdims=True), 1)", "a.mtx", Alike, Rounded),
 ];
@@ -150,9 +155,10 @@ fn difference(found: &Tensor, expected: &Tensor, stored: Option<Stored>, values:
     if stored.is_some() && entries(found) != to_be {
         return Some(format!("{:?} entries are stored instead of {to_be:?}", entries(found)));
     }
-    let elements = |x: &Tensor| x.to_dense().unwrap().cast(DType::F64).unwrap().to_vec::<f64>().unwrap();
+    let elements =
+        |x: &Tensor| x.to_dense().unwrap().cast(DType::C128).unwrap().to_vec::<Complex<f64>>().unwrap();
     let tolerance = if values == Exact { 0.0 } else { 1e-14 };
-    let agree = |a: f64, b: f64| a == b || (a - b).abs() <= tolerance * b.abs();
+    let agree = |a: Complex<f64>, b: Complex<f64>| a == b || (a - b).norm() <= tolerance * b.norm();
     let (found, expected) = (elements(found), elements(expected));
     let pair = found.iter().zip(&expected).find(|(a, b)| !agree(**a, **b));
     pair.map(|(found, expected)| format!("{found} instead of {expected}"))

@@ -45,6 +45,7 @@ reached = np.isin(np.arange(10), [2, 5])
 links = sp.csr_array(rng.random((10, 10)) * (1 - np.eye(10)) > 0.75)
 graph = sp.csr_array(links + links.T)
 S = sp.csr_array(np.array([[0, 2.0, 0, -3], [-2, 0, 0, 0], [0, 0, 0, 1], [3, 0, -1, 0]]))
+H = sp.csr_array(np.array([[2, 1 - 2j, 0], [1 + 2j, 0, 3j], [0, -3j, 0]]))
 T = np.where(rng.random((4, 5, 6)) < 0.2, rng.integers(1, 5, (4, 5, 6)), 0.0)
 
 inputs = dict(a=A, b=B, c=C, p=P, x=x, wide=X, y=y, u=U, v=V, t=sp.coo_array(T), weights=weights, key=key)
@@ -53,6 +54,8 @@ for name, value in inputs.items():
     write(name, value)
 mmwrite(HERE / "graph.mtx", graph, field="pattern", symmetry="symmetric")
 mmwrite(HERE / "skew.mtx", S, symmetry="skew-symmetric")
+mmwrite(HERE / "hermitian.mtx", H, symmetry="hermitian")
+sp.save_npz(HERE / "columns.npz", B.tocsc())
 # Every place of A, some of them twice, in no order.
 coo, order = A.tocoo(), rng.permutation(np.concatenate([np.arange(A.nnz), np.arange(0, A.nnz, 3)]))
 again = sp.coo_array((coo.data[order], (coo.row[order], coo.col[order])), shape=A.shape)
@@ -125,6 +128,8 @@ results = dict(
     tropical=(length[:, :, None] + length).min(axis=1),
     repeated=again.tocsr(),
     skew_square=S @ S,
+    hermitian_square=H @ H,
+    hermitian_real=H.real,
     skew_part=(S - S.T) / 2,
     contraction=sp.coo_array(np.einsum("ijl,l->ij", T, V[:6, 0] + 4)),
     contraction_sparse=sp.coo_array(np.einsum("ijl,jk->ilk", T, P.toarray()[1:6])),
