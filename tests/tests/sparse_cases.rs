@@ -547,3 +547,14 @@ fn what_is_not_stored_is_combined_as_often_as_it_is_there() {
     check(&deviations, &[1.0 - 1.0 / 3.0, 0.0]);
     check(&defer(&stored::<f64>(&[2, 0], &[], 0.0, "csr")).reduce(ReduceOp::Sum, 1), &[0.0, 0.0]);
 }
+
+#[test]
+fn truths_are_decided_by_what_is_false() {
+    let x = stored(&[4], &[0.0, 2.0, 0.0, NAN], 0.0, "coo(1)");
+    let y = dense(&[4], &[NAN, 1.0, 1.0, 0.5]);
+    let both = check(&defer(&x).logical_and(defer(&y)), &[false, true, false, true]);
+    assert_eq!((both.fill(), both.nnz().unwrap()), (Some(Scalar::Bool(false)), 2));
+    let ones = stored(&[4], &[1.0, 0.0, 1.0, 1.0], 1.0, "coo(1)");
+    let either = check(&defer(&y).logical_or(defer(&ones)), &[true, true, true, true]);
+    assert_eq!((either.fill(), either.nnz().unwrap()), (Some(Scalar::Bool(true)), 0));
+}

@@ -224,6 +224,12 @@ const CASES: &[Case] = &[
         work: |d| d.all_rows() + d.nnz,
         copies: 0,
     },
+    Case {
+        name: "rows with an entry where y is true",
+        program: |d| d.mask().logical_and(dense(&[d.columns]).greater(-4.0)).any(1),
+        work: |d| d.columns + d.all_rows() + d.rows,
+        copies: 0,
+    },
     Case { name: "2 A", program: |d| d.a() * 2.0, work: |d| d.outer(1) + d.nnz, copies: 0 },
     Case {
         name: "A * (X Y)",

@@ -113,7 +113,7 @@ pub(crate) fn of_map(op: Op, args: &[Filled]) -> Option<Fill> {
             && let Some(law) = annihilator(op, position, *fill)
         {
             let dtype = fill.map(|fill| fill.value.dtype())?;
-            return Some(Fill { value: law.result.scalar(dtype), is_static: true });
+            return Some(Fill { value: op.decided(&law, dtype), is_static: true });
         }
     }
     let fill_of = |arg: &Filled| match arg {

@@ -14,7 +14,7 @@ mod table;
 mod tests;
 mod user;
 
-use tj_tensor::DType;
+use tj_tensor::{DType, Scalar};
 
 pub use algebra::{Algebra, Annihilator, Domain, Named};
 pub use reduce::ReduceOp;
@@ -223,6 +223,16 @@ pub enum FillRule {
 }
 
 impl Op {
+    /// The result where a law says that an argument of a type decides it.
+    pub fn decided(self, law: &Annihilator, argument: DType) -> Scalar {
+        // What a user declared has the type of the result.
+        if let Named::Number(value) = law.result {
+            return value;
+        }
+        let is_predicate = self.info().dtypes == DTypeRule::Predicate;
+        law.result.scalar(if is_predicate { DType::Bool } else { argument })
+    }
+
     /// The row of this operator.
     pub fn info(self) -> &'static OpInfo {
         if let Op::Cast(to) = self {

@@ -74,7 +74,7 @@ fn simplify_map(arena: &mut ExprArena, op: Op, args: &Args, dtype: DType) -> Opt
         let holds = law.holds == Domain::Always || (exact && law.holds == Domain::Exact);
         holds && is(law.position, law.value)
     })?;
-    Some(arena.constant(law.result.scalar(dtype)))
+    Some(arena.constant(op.decided(law, dtype)))
 }
 
 /// `op(op(x))` is `x`.

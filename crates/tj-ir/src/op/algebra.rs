@@ -207,6 +207,23 @@ pub(super) const OR: Algebra = Algebra {
 };
 pub(super) const XOR: Algebra =
     Algebra { commutative: ALWAYS, associative: ALWAYS, identity: Some(Named::Zero), ..NO_ALGEBRA };
+/// Of truths: numbers other than 0 are true, and 1 is the one that has a name.
+pub(super) const BOTH: Algebra = Algebra {
+    commutative: ALWAYS,
+    annihilators: &[
+        annihilates(0, Named::Zero, Named::Zero, Domain::Always),
+        annihilates(1, Named::Zero, Named::Zero, Domain::Always),
+    ],
+    ..NO_ALGEBRA
+};
+pub(super) const EITHER: Algebra = Algebra {
+    commutative: ALWAYS,
+    annihilators: &[
+        annihilates(0, Named::One, Named::One, Domain::Always),
+        annihilates(1, Named::One, Named::One, Domain::Always),
+    ],
+    ..NO_ALGEBRA
+};
 pub(super) const SYMMETRIC: Algebra = Algebra { commutative: ALWAYS, ..NO_ALGEBRA };
 /// Associative but for rounding. What changes nothing would change the sign: of -0 in `logaddexp`, of any number in `hypot`.
 pub(super) const ROUNDED: Algebra = Algebra { commutative: ALWAYS, associative: EXACT, ..NO_ALGEBRA };

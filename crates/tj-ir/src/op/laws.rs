@@ -70,7 +70,7 @@ pub(crate) fn broken(op: Op, algebra: &Algebra, trial: &Trial<'_>) -> Option<Str
         for law in algebra.annihilators.iter().filter(|law| law.holds != Domain::Fill && holds(law.holds)) {
             let value = law.value.scalar(dtype);
             let [x, y] = if law.position == 0 { [value, a] } else { [a, value] };
-            let expected = law.result.scalar(dtype);
+            let expected = op.decided(law, dtype);
             sides.push((format!("{value} does not decide: {name}({x}, {y})"), f(x, y), expected));
         }
         for &b in values {

@@ -2,8 +2,8 @@
 
 use super::DTypeRule::{Bits, Choice, Float, Integer, Number, Predicate, Same};
 use super::algebra::{
-    ADD, AND, Algebra, DIV, MAX, MIN, MUL, NAN_IGNORING, NO_ALGEBRA, OF_ZERO, OR, ROUNDED, SUB, SYMMETRIC,
-    XOR,
+    ADD, AND, Algebra, BOTH, DIV, EITHER, MAX, MIN, MUL, NAN_IGNORING, NO_ALGEBRA, OF_ZERO, OR, ROUNDED, SUB,
+    SYMMETRIC, XOR,
 };
 use tj_tensor::DType;
 
@@ -99,8 +99,8 @@ pub const TABLE: &[OpInfo] = &[
     symbol(row(Op::LessEqual, "less_equal", 2, Predicate, 1, NO_ALGEBRA), "<="),
     symbol(row(Op::Greater, "greater", 2, Predicate, 1, NO_ALGEBRA), ">"),
     symbol(row(Op::GreaterEqual, "greater_equal", 2, Predicate, 1, NO_ALGEBRA), ">="),
-    row(Op::LogicalAnd, "logical_and", 2, Predicate, 3, SYMMETRIC),
-    row(Op::LogicalOr, "logical_or", 2, Predicate, 3, SYMMETRIC),
+    row(Op::LogicalAnd, "logical_and", 2, Predicate, 3, BOTH),
+    row(Op::LogicalOr, "logical_or", 2, Predicate, 3, EITHER),
     row(Op::LogicalXor, "logical_xor", 2, Predicate, 3, SYMMETRIC),
     row(Op::LogicalNot, "logical_not", 1, Predicate, 1, NO_ALGEBRA),
     symbol(row(Op::ShiftLeft, "bitwise_left_shift", 2, Integer, 2, OF_ZERO), "<<"),

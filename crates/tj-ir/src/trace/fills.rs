@@ -68,7 +68,7 @@ impl Ctx<'_> {
                 continue;
             }
             let value = self.constant(law.value.scalar(dtype));
-            let decided = self.constant(law.result.scalar(dtype));
+            let decided = self.constant(op.decided(&law, dtype));
             let arena = &mut self.trace.arena;
             let is_fill = arena.map(Op::Equal, SmallVec::from_slice(&[values[position], value]));
             result = arena.map(Op::Where, SmallVec::from_slice(&[is_fill, decided, result]));

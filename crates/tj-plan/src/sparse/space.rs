@@ -177,7 +177,7 @@ fn of_map(op: Op, args: &[&Space]) -> Option<Space> {
             let holds = law.holds == Domain::Always || (exact && law.holds == Domain::Exact);
             holds && law.position == position && law.value.scalar(dtype) == fill
         })?;
-        Some((law.result.scalar(dtype), arg.tree.clone()))
+        Some((op.decided(&law, dtype), arg.tree.clone()))
     });
     let deciding: Vec<(Scalar, Tree)> = deciding.collect();
     if let Some(&(result, _)) = deciding.first() {
