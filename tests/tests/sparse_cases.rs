@@ -558,3 +558,27 @@ fn truths_are_decided_by_what_is_false() {
     let either = check(&defer(&y).logical_or(defer(&ones)), &[true, true, true, true]);
     assert_eq!((either.fill(), either.nnz().unwrap()), (Some(Scalar::Bool(true)), 0));
 }
+
+#[test]
+fn sums_inside_of_searches_do_not_end_early() {
+    let a = stored(&[2, 3], &[0.0, 5.0, 0.0, 1.0, 0.0, 0.0], 0.0, "csr");
+    let d = dense(&[2, 3, 2], &[1.0, -1.5, 2.0, 2.5, 3.0, 0.0, 1.0, 1.0, 0.5, 0.5, 2.0, -1.0]);
+    let above = defer(&a).greater(defer(&d).sum(2));
+    check(&above.reduce(ReduceOp::Or, 1), &[true, false]);
+    check(&above.reduce(ReduceOp::And, 1), &[false, false]);
+    check(&above.logical_not().reduce(ReduceOp::Or, 1), &[true, true]);
+}
+
+#[test]
+fn what_several_selections_need_is_computed_once() {
+    let a = stored(&[3, 2], &[1.0, 0.0, 2.0, 3.0, 0.0, 0.0], 0.0, "csr");
+    let sums = einsum("ij,j->i", &[&defer(&a), &defer(&dense(&[2], &[1.0, 10.0]))]);
+    let one = |at: usize| defer(&dense(&[3], &[at == 0, at == 1, true]));
+    let zero = defer(&dense(&[3], &[0.0; 3]));
+    check(&(where_(&one(0), &sums, &zero) + where_(&one(1), &sums * 2.0, &zero)), &[1.0, 64.0, 0.0]);
+    // A tree of selections that doubles with each level is a chain of them.
+    let deep = (0..16).fold(sums, |s, level| {
+        where_(&one(level % 2), &s, &zero) + where_(&one(1 - level % 2), &s * 2.0, &zero)
+    });
+    check(&deep, &[256.0, 32.0 * 256.0, 0.0]);
+}

@@ -225,6 +225,15 @@ const CASES: &[Case] = &[
         copies: 0,
     },
     Case {
+        name: "sums of rows under two conditions",
+        program: |d| {
+            let (sums, y) = (d.a().sum(1), dense(&[d.rows]));
+            where_(&y.greater(-4.0), &sums, 0.0) + where_(&y.less(4.0), &sums, 1.0)
+        },
+        work: |d| d.all_rows() + d.rows + d.nnz,
+        copies: 0,
+    },
+    Case {
         name: "rows with an entry where y is true",
         program: |d| d.mask().logical_and(dense(&[d.columns]).greater(-4.0)).any(1),
         work: |d| d.columns + d.all_rows() + d.rows,

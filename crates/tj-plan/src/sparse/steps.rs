@@ -34,7 +34,7 @@ pub struct Step {
 pub enum StepProgram {
     /// Queries on dense arguments; they are canonical.
     Dense(Box<Plan>),
-    /// One query by walking what is stored.
+    /// One query, or several beside each other, by walking what is stored.
     Nest(Box<Nest>),
     /// One query on stretches where no argument changes.
     Stretches(Box<Stretched>),

@@ -2,8 +2,9 @@
 //!
 //! `where(unseen, sum(...), level)` needs its sum only where `unseen` holds, and so does a conjunction with something that is
 //! known already. A reduction goes along lists, so that a jump around it pays where one around arithmetic would not. Nothing
-//! else changes: what is not computed is not used.
+//! else changes: what is not computed is not used, and what is used twice is computed once.
 
+use rustc_hash::FxHashMap;
 use tj_ir::{Expr, ExprId, Op};
 use tj_tensor::Scalar;
 
@@ -29,7 +30,7 @@ enum Otherwise {
 
 impl Walk<'_> {
     /// The argument of an operator that may be computed late: it has a reduction, and the others do not.
-    pub fn late(&self, id: ExprId) -> Option<Late> {
+    fn late(&self, id: ExprId) -> Option<Late> {
         let Expr::Map { op, args } = self.node(id) else { return None };
         let has = |id: ExprId| self.has_open_reduction(id);
         let late = |condition, when, argument, otherwise| Some(Late { condition, when, argument, otherwise });
@@ -69,14 +70,34 @@ impl Walk<'_> {
         false
     }
 
-    /// Evaluates what was left out of an operator's arguments, now that its reductions are known.
-    pub fn late_children(&mut self, id: ExprId) {
-        if matches!(self.node(id), Expr::Reduce { .. }) {
-            return;
+    /// The operators below some expressions of which an argument is computed late: its reductions are needed nowhere else, since
+    /// they would be computed twice.
+    pub fn all_late(&self, ids: &[ExprId]) -> FxHashMap<ExprId, Late> {
+        let candidates = self.needed(ids, &|_, _| true).into_iter();
+        let candidates = candidates.filter_map(|node| Some((node, self.late(node)?)));
+        let is_alone = |(node, late): &(ExprId, Late)| {
+            let elsewhere = self.needed(ids, &|from, to| (from, to) != (*node, late.argument));
+            let below = self.needed(&[late.argument], &|_, _| true);
+            let mut reductions = below.iter().filter(|id| matches!(self.node(**id), Expr::Reduce { .. }));
+            !reductions.any(|id| elsewhere.contains(id))
+        };
+        candidates.filter(is_alone).collect()
+    }
+
+    /// What is still to be evaluated for some expressions, if it is asked for along `edges`. What a reduction combines is
+    /// evaluated inside of its loops.
+    pub fn needed(&self, ids: &[ExprId], edges: &dyn Fn(ExprId, ExprId) -> bool) -> Vec<ExprId> {
+        let (mut open, mut needed) = (ids.to_vec(), Vec::new());
+        while let Some(node) = open.pop() {
+            if needed.contains(&node) || self.known.contains_key(&node) {
+                continue;
+            }
+            needed.push(node);
+            if !matches!(self.node(node), Expr::Reduce { .. }) {
+                open.extend(self.node(node).children().iter().copied().filter(|&child| edges(node, child)));
+            }
         }
-        for child in self.node(id).children().to_vec() {
-            self.value(child);
-        }
+        needed
     }
 
     /// The result of an operator whose late argument is computed where it is needed.

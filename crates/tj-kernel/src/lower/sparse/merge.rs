@@ -10,8 +10,8 @@ use tj_ir::ExprId;
 use tj_plan::sparse::space::Tree;
 use tj_tensor::{DType, Scalar};
 
-use super::Walk;
 use super::walk::Cursor;
+use super::{Walk, inners};
 use crate::ir::{BinOp, CmpOp, LoopKind, UnOp, Value, Var};
 
 /// A list that is brought to coordinates which others give.
@@ -77,7 +77,7 @@ impl Walk<'_> {
         let all = 0..self.nest.extents.len() as u32;
         let loops = all.filter(|other| *other != index && !self.ctx.index.contains_key(other));
         let nested = |other: u32| {
-            self.nest.plan.arena.reachable(&[self.nest.inner]).into_iter().any(|node| {
+            self.nest.plan.arena.reachable(&inners(self.nest)).into_iter().any(|node| {
                 matches!(self.node(node), Expr::Reduce { index, .. } if index.as_index() == Some(other))
             })
         };

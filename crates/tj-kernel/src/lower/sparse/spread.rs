@@ -9,8 +9,8 @@ use tj_ir::{Dim, Expr, ExprId};
 use tj_plan::sparse::space::Tree;
 use tj_plan::sparse::{Argument, followed};
 
-use super::Walk;
 use super::readers::Reader;
+use super::{Walk, inners};
 use crate::ir::{Buf, LoopKind, Value};
 
 impl Walk<'_> {
@@ -96,14 +96,14 @@ impl Walk<'_> {
             id != reader && own.is_some_and(|own| own.levels.iter().any(|level| own.lists(level, index)))
         };
         let arena = &self.nest.plan.arena;
-        let nested = arena.reachable(&[self.nest.inner]).into_iter().filter_map(|node| {
+        let nested = arena.reachable(&inners(self.nest)).into_iter().filter_map(|node| {
             let Expr::Reduce { index: own, body, .. } = self.node(node) else { return None };
             let reads = || arena.reachable(&[*body]).contains(&reader);
             (own.as_index() == Some(index) && reads()).then_some(*body)
         });
         let mut loops: Vec<ExprId> = nested.collect();
         if loops.is_empty() {
-            loops.push(self.nest.inner);
+            loops.extend(inners(self.nest));
         }
         loops.into_iter().all(|body| {
             let tree = &self.spaces[&body].tree;

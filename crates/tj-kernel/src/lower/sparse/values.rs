@@ -58,20 +58,8 @@ impl Walk<'_> {
 
     /// The values of some expressions.
     pub fn values(&mut self, ids: &[ExprId]) -> Vec<Value> {
-        let arena = &self.nest.plan.arena;
-        // What a reduction combines is evaluated inside of its loops.
-        let (mut open, mut order) = (ids.to_vec(), Vec::new());
-        while let Some(node) = open.pop() {
-            if order.contains(&node) || self.known.contains_key(&node) {
-                continue;
-            }
-            order.push(node);
-            if matches!(arena.node(node), Expr::Reduce { .. }) {
-                continue;
-            }
-            let late = self.late(node).map(|late| late.argument);
-            open.extend(arena.node(node).children().iter().filter(|child| Some(**child) != late));
-        }
+        let late = self.all_late(ids);
+        let mut order = self.needed(ids, &|from, to| late.get(&from).is_none_or(|late| late.argument != to));
         order.sort_unstable();
         for at in 0..order.len() {
             let node = order[at];
@@ -79,12 +67,9 @@ impl Walk<'_> {
             if self.known.contains_key(&node) {
                 continue;
             }
-            let value = match self.late(node) {
-                Some(late) => self.computed_late(&late),
-                None => {
-                    self.late_children(node);
-                    self.evaluate(node)
-                }
+            let value = match late.get(&node) {
+                Some(late) => self.computed_late(late),
+                None => self.evaluate(node),
             };
             self.known.insert(node, value);
         }
@@ -223,8 +208,6 @@ impl Walk<'_> {
                     let value = walk.value(own.inner);
                     walk.add(&sum, value);
                 });
-                // Loops along several lists do not end early.
-                self.stop = None;
                 self.finish(&sum, left_out, &own.indices)
             }
         };

@@ -29,18 +29,23 @@ pub(super) enum Range {
 impl Walk<'_> {
     /// Runs `body` wherever `tree` may be, along one index.
     pub fn walk(&mut self, index: u32, tree: &Tree, range: Range, body: &mut dyn FnMut(&mut Self)) {
+        // Only the loops that count end early; what they and all others hold does not.
+        let stop = self.stop.take();
         let walkers: Vec<usize> =
             (0..self.readers.len()).filter(|&at| self.readers[at].walks(index)).collect();
         let ids: Vec<ExprId> = walkers.iter().map(|&at| self.readers[at].id).collect();
         let tree = tree.at(&|id| ids.contains(&id));
         let outside = self.readers.clone();
         let spread = self.spread_before(index);
-        if !matches!(tree, Tree::All | Tree::Leaf(_)) || walkers.len() > 1 {
-            self.stop = None;
-        }
         match &tree {
-            Tree::All if walkers.is_empty() => self.everywhere(index, range, LoopKind::Serial, body),
-            Tree::Leaf(_) if walkers.len() == 1 => self.entries(index, walkers[0], range, body),
+            Tree::All if walkers.is_empty() => {
+                self.stop = stop;
+                self.everywhere(index, range, LoopKind::Serial, body);
+            }
+            Tree::Leaf(_) if walkers.len() == 1 => {
+                self.stop = stop;
+                self.entries(index, walkers[0], range, body);
+            }
             Tree::Or(trees) if trees.is_empty() => {}
             Tree::All => self.followed(index, &walkers, body),
             Tree::Leaf(_) | Tree::And(_) | Tree::Or(_) => self.merged(index, &walkers, &tree, body),
