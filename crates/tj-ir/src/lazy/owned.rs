@@ -27,8 +27,9 @@ pub(crate) struct OwnedData {
 ///
 /// A result of the same dtype and shape may be written to its memory, if no other tensor shares it and the program reads each
 /// element before the result has it. Everything else is as if the tensor had been deferred by [`defer`](super::defer). A
-/// second computation that needs it is an error, whether the first one used the memory or not; programs in stages, whose
-/// sizes depend on values, read it and leave it.
+/// second computation that needs it is an error, whether the first one used the memory or not, and even if it failed;
+/// programs in stages, whose sizes depend on values, read it and leave it. Memory that the program which computed the tensor
+/// keeps for its next call is shared, so that the first update copies.
 ///
 /// ```
 /// use tj_ir::{defer_owned, where_};
