@@ -17,6 +17,7 @@
 //! **Cost.** Orders are tried one by one for up to five indices; else the order of the indices is taken.
 
 mod beside;
+mod copy;
 mod lay_out;
 pub mod order;
 pub mod rows;

@@ -26,7 +26,7 @@ use tj_ir::expr::Source;
 use tj_kernel::lower::sparse::room::Room;
 use tj_kernel::lower::sparse::{Array, Tasks};
 use tj_plan::sparse::{Argument, ResultKind, StoredInput};
-use tj_tensor::{Format, LevelFormat, LevelKind, Scalar, Tensor, Width, Widths};
+use tj_tensor::{Format, LevelFormat, LevelKind, Scalar, Tensor, Width};
 
 use crate::executable::Executable;
 
@@ -200,7 +200,7 @@ fn declared_input(declared: &Declared) -> Option<StoredInput> {
         return None;
     }
     let mut levels = format.levels().to_vec();
-    levels.iter_mut().filter_map(widths).for_each(|widths| {
+    levels.iter_mut().filter_map(|level| level.kind.widths_mut()).for_each(|widths| {
         widths.index.get_or_insert(Width::U32);
         widths.position.get_or_insert(Width::U32);
     });
@@ -214,23 +214,9 @@ fn declared_input(declared: &Declared) -> Option<StoredInput> {
 
 /// The width of coordinates of what is declared with a format: more of them cannot be told apart.
 pub(crate) fn declared_width(format: &Format) -> Width {
-    let mut levels = format.levels().to_vec();
-    let wide = levels.iter_mut().filter_map(widths).any(|widths| widths.index == Some(Width::U64));
+    let mut widths = format.levels().iter().filter_map(|level| level.kind.widths());
+    let wide = widths.any(|widths| widths.index == Some(Width::U64));
     if wide { Width::U64 } else { Width::U32 }
-}
-
-/// The widths of the arrays of a level that has some.
-fn widths(level: &mut LevelFormat) -> Option<&mut Widths> {
-    match &mut level.kind {
-        LevelKind::Compressed { widths, .. }
-        | LevelKind::Singleton { widths, .. }
-        | LevelKind::Hash { widths }
-        | LevelKind::Runs { widths }
-        | LevelKind::Steps { widths }
-        | LevelKind::Band { widths }
-        | LevelKind::Blocks { widths } => Some(widths),
-        LevelKind::Dense | LevelKind::Bytemap | LevelKind::Bitmap | LevelKind::Interval { .. } => None,
-    }
 }
 
 /// What the key of a program holds of how an argument is stored; 0 if kernels do not walk it.

@@ -135,14 +135,17 @@ pub fn columns(nest: &Nest) -> Vec<u32> {
     own.skip(skip).collect()
 }
 
+/// How a source is read, if it is stored by levels.
+fn stored(nest: &Nest, source: Source) -> Option<&Operand> {
+    let Source::Input(i) = source else { return None };
+    match &nest.arguments[i as usize] {
+        Argument::Stored(operand) => Some(operand),
+        Argument::Dense(_) => None,
+    }
+}
+
 fn nest_spaces(nest: &Nest) -> FxHashMap<ExprId, Space> {
-    let fill_of = |source: Source| match source {
-        Source::Input(i) => match &nest.arguments[i as usize] {
-            Argument::Stored(operand) => Some(operand.fill),
-            Argument::Dense(_) => None,
-        },
-        Source::Def(_) => None,
-    };
+    let fill_of = |source: Source| stored(nest, source).map(|operand| operand.fill);
     let of = |query: &Query| spaces(&nest.plan.arena, query.body, &fill_of);
     let mut spaces: FxHashMap<ExprId, Space> = nest.plan.queries.iter().flat_map(of).collect();
     if let ResultKind::Updated(_) = nest.result {

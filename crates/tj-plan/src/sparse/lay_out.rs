@@ -5,6 +5,7 @@ use smallvec::SmallVec;
 use tj_ir::expr::Source;
 use tj_ir::{Dim, Expr, ExprArena, ExprId};
 
+use super::copy::copy;
 use super::order::Order;
 use super::rows::rows;
 use super::space::spaces;
@@ -86,12 +87,22 @@ impl Cutter<'_> {
                 Source::Input(from.iter().position(|s| *s == source).unwrap_or(0) as u32)
             }
         };
-        let mut done = FxHashMap::default();
-        for &id in &queries {
+        let own = &self.plan.arena;
+        let bodies: Vec<ExprId> = queries.iter().map(|&id| self.plan.query(id).body).collect();
+        let mut new = FxHashMap::default();
+        copy(own, &mut plan.arena, &mut new, &bodies, &mut |node| {
+            if let Expr::Call { function, args, output } = own.node(node) {
+                let args = args.iter().map(|&source| place(source)).collect();
+                return Some(Expr::Call { function: *function, args, output: *output });
+            }
+            let Expr::Read { source, at } = own.node(node) else { return None };
+            Some(Expr::Read { source: place(*source), at: at.clone() })
+        });
+        let copied = |&id: &QueryId| {
             let query = self.plan.query(id);
-            let body = copied(&self.plan.arena, &mut plan.arena, &mut done, query.body, &place);
-            plan.queries.push(Query { body, ..query.clone() });
-        }
+            Query { body: new[&query.body], ..query.clone() }
+        };
+        plan.queries = queries.iter().map(copied).collect();
         plan.produces = Produces(gives.iter().map(|id| place(Source::Def(id.0))).collect());
         steps.push(Step { from, gives, program: StepProgram::Dense(Box::new(plan)) });
     }
@@ -135,39 +146,27 @@ impl Cutter<'_> {
             (last as usize) < rank
                 && !rows(&arena, order.inner, last, &|s| self.stored(s).is_some(), &fills).is_empty()
         });
-        for node in arena.reachable(&bodies) {
-            let dtype = arena.dtype(node);
-            let written = match arena.node(node) {
-                Expr::Read { source, at } => {
-                    let access = accesses.iter().position(|access| access.id == node);
-                    let wanted = match (access, self.stored(*source)) {
-                        (Some(access), Some(stored)) => {
-                            let levels = &order.levels[access];
-                            let own = stored.is_native() && *levels == stored.order();
-                            let format = if own { stored.format.clone() } else { stored.lists(levels) };
-                            let StoredInput { fill, may_store_fill, is_hypersparse, .. } = *stored;
-                            Argument::Stored(Operand { format, fill, may_store_fill, is_hypersparse })
-                        }
-                        // As it will be the result.
-                        (_, _) if base == Some(*source) => Argument::Dense((0..at.len()).collect()),
-                        (_, _) => Argument::Dense(axes(at, &order, extents.len(), row)),
-                    };
-                    let at = match &wanted {
-                        Argument::Dense(axes) => axes.iter().map(|&axis| at[axis].clone()).collect(),
-                        Argument::Stored(_) => at.clone(),
-                    };
-                    Expr::Read { source: Source::Input(argument(*source, wanted)), at }
+        copy(&arena, &mut to, &mut new, &bodies, &mut |node| {
+            let Expr::Read { source, at } = arena.node(node) else { return None };
+            let access = accesses.iter().position(|access| access.id == node);
+            let wanted = match (access, self.stored(*source)) {
+                (Some(access), Some(stored)) => {
+                    let levels = &order.levels[access];
+                    let own = stored.is_native() && *levels == stored.order();
+                    let format = if own { stored.format.clone() } else { stored.lists(levels) };
+                    let StoredInput { fill, may_store_fill, is_hypersparse, .. } = *stored;
+                    Argument::Stored(Operand { format, fill, may_store_fill, is_hypersparse })
                 }
-                node @ (Expr::Const(_)
-                | Expr::Number(_)
-                | Expr::Size(_)
-                | Expr::Map { .. }
-                | Expr::Reduce { .. }
-                | Expr::Call { .. }) => node.map_children(|child| new[&child]),
+                // As it will be the result.
+                (_, _) if base == Some(*source) => Argument::Dense((0..at.len()).collect()),
+                (_, _) => Argument::Dense(axes(at, &order, extents.len(), row)),
             };
-            let written = to.intern(written, dtype);
-            new.insert(node, written);
-        }
+            let at = match &wanted {
+                Argument::Dense(axes) => axes.iter().map(|&axis| at[axis].clone()).collect(),
+                Argument::Stored(_) => at.clone(),
+            };
+            Some(Expr::Read { source: Source::Input(argument(*source, wanted)), at })
+        });
         let widths = accesses.iter().filter_map(|access| Some(self.stored(access.source)?.width));
         let width = widths.max().unwrap_or(tj_tensor::Width::U64);
         let fill = spaces[&bodies[0]].fill;
@@ -262,35 +261,4 @@ fn same_entries(
         true => ResultKind::AsArgument(*i as usize),
         false => ResultKind::Stored,
     }
-}
-
-/// Copies an expression with its sources renamed.
-fn copied(
-    from: &ExprArena,
-    to: &mut ExprArena,
-    done: &mut FxHashMap<ExprId, ExprId>,
-    body: ExprId,
-    place: &dyn Fn(Source) -> Source,
-) -> ExprId {
-    for id in from.reachable(&[body]) {
-        if done.contains_key(&id) {
-            continue;
-        }
-        let node = match from.node(id) {
-            Expr::Read { source, at } => Expr::Read { source: place(*source), at: at.clone() },
-            Expr::Call { function, args, output } => Expr::Call {
-                function: *function,
-                args: args.iter().map(|&source| place(source)).collect(),
-                output: *output,
-            },
-            node @ (Expr::Const(_)
-            | Expr::Number(_)
-            | Expr::Size(_)
-            | Expr::Map { .. }
-            | Expr::Reduce { .. }) => node.map_children(|child| done[&child]),
-        };
-        let new = to.intern(node, from.dtype(id));
-        done.insert(id, new);
-    }
-    done[&body]
 }

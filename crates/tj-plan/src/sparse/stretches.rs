@@ -14,6 +14,7 @@ use tj_ir::expr::{Indices, Source};
 use tj_ir::{Dim, Expr, ExprArena, ExprId, InputDecl, Op, ReduceOp, Symbol, Tree};
 use tj_tensor::{DType, Format, Scalar, Width};
 
+use super::copy::copy;
 use super::space::spaces;
 use super::steps::{StepProgram, steps};
 use super::write::Writer;
@@ -194,23 +195,12 @@ impl Found {
             .collect();
         let mut arena = ExprArena::new();
         let mut new: FxHashMap<ExprId, ExprId> = FxHashMap::default();
-        for id in self.arena.reachable(&[self.body]) {
-            let node = match self.arena.node(id) {
-                Expr::Read { source, at } => {
-                    let place = self.sources.iter().position(|known| known == source).unwrap_or(0);
-                    let at = at.iter().take(1).map(|_| Dim::index(0)).collect();
-                    Expr::Read { source: Source::Input(place as u32), at }
-                }
-                node @ (Expr::Const(_)
-                | Expr::Number(_)
-                | Expr::Size(_)
-                | Expr::Map { .. }
-                | Expr::Reduce { .. }
-                | Expr::Call { .. }) => node.map_children(|child| new[&child]),
-            };
-            let written = arena.intern(node, self.arena.dtype(id));
-            new.insert(id, written);
-        }
+        copy(&self.arena, &mut arena, &mut new, &[self.body], &mut |node| {
+            let Expr::Read { source, at } = self.arena.node(node) else { return None };
+            let place = self.sources.iter().position(|known| known == source).unwrap_or(0);
+            let at = at.iter().take(1).map(|_| Dim::index(0)).collect();
+            Some(Expr::Read { source: Source::Input(place as u32), at })
+        });
         let query = plan.query(id);
         let mut body = new[&self.body];
         let mut fold = None;

@@ -164,7 +164,12 @@ impl Format {
 
 impl LevelKind {
     /// The widths of its arrays, if it has arrays of indices.
-    pub(crate) fn widths_mut(&mut self) -> Option<&mut Widths> {
+    pub fn widths(mut self) -> Option<Widths> {
+        self.widths_mut().copied()
+    }
+
+    /// The same, to be set.
+    pub fn widths_mut(&mut self) -> Option<&mut Widths> {
         match self {
             LevelKind::Compressed { widths, .. }
             | LevelKind::Singleton { widths, .. }

@@ -3,23 +3,19 @@
 use tj_ir::ExprId;
 use tj_ir::expand::expand;
 use tj_ir::expr::Source;
-use tj_plan::sparse::Argument;
 use tj_plan::sparse::order::chain;
 use tj_plan::sparse::rows::rows;
 
-use super::Walk;
 use super::results::LANES;
 use super::walk::Range;
+use super::{Walk, stored};
 use crate::ir::{LoopKind, Value};
 
 impl Walk<'_> {
     /// Computes what reductions below `inner` give for all of `index`, where the lists that they go along allow that. Until
     /// `self.rows` is emptied, they are read from there.
     pub fn keep_rows(&mut self, index: u32, inner: ExprId) {
-        let is_stored = |source: Source| match source {
-            Source::Input(i) => matches!(self.nest.arguments[i as usize], Argument::Stored(_)),
-            Source::Def(_) => false,
-        };
+        let is_stored = |source: Source| stored(self.nest, source).is_some();
         let fills = |node: ExprId| self.spaces[&node].fill;
         for id in rows(&self.nest.plan.arena, inner, index, &is_stored, &fills) {
             self.keep_row(index, id);

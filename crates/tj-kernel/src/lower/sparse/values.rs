@@ -5,12 +5,12 @@ use tj_ir::expand::{combiner, expand};
 use tj_ir::expr::{Source, row_lanes};
 use tj_ir::{Dim, Expr, ExprId, Op, ReduceOp};
 use tj_plan::sparse::order::chain;
+use tj_plan::sparse::plain;
 use tj_plan::sparse::space::{Tree, is_neutral, visited};
-use tj_plan::sparse::{Argument, plain};
 use tj_tensor::{DType, Scalar};
 
-use super::Walk;
 use super::walk::Range;
+use super::{Walk, stored};
 use crate::build::Builder;
 use crate::ir::{BinOp, CmpOp, LoopKind, UnOp, Value, Var};
 
@@ -218,10 +218,7 @@ impl Walk<'_> {
     fn reduction(&self, id: ExprId) -> Reduction {
         let arena = &self.nest.plan.arena;
         let (op, indices, inner) = chain(arena, id).expect("a reduction is a chain of at least itself");
-        let is_stored = |source: Source| match source {
-            Source::Input(i) => matches!(self.nest.arguments[i as usize], Argument::Stored(_)),
-            Source::Def(_) => false,
-        };
+        let is_stored = |source: Source| stored(self.nest, source).is_some();
         let tree = visited(arena, &self.spaces, (op, &indices, inner), &is_stored);
         let left_out = match (op, self.spaces[&inner].fill) {
             (ReduceOp::By(_), _) => None,
