@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 pub mod canonicalise;
+pub mod derive;
 pub mod fuse;
 pub mod group;
 pub mod interpret;

@@ -25,7 +25,7 @@ pub mod space;
 pub mod steps;
 pub mod stretches;
 mod update;
-mod write;
+pub(crate) mod write;
 
 use tj_ir::expr::{Indices, Source};
 use tj_ir::{Dim, ExprId, ReduceOp};

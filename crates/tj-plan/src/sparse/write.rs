@@ -17,7 +17,7 @@ const MAX_DEPTH: usize = 32;
 const MAX_NODES: usize = 256;
 
 /// An expression that grows.
-pub(super) struct Writer<'p> {
+pub(crate) struct Writer<'p> {
     plan: &'p Plan,
     pub arena: ExprArena,
     /// Of every index so far.

@@ -1,0 +1,145 @@
+//! Programs rearranged by algebra: which reductions are computed first, and what is kept of them.
+//!
+//! **Problem.** `sum(A @ B @ C)` says a value and not a way. Whether a program takes the entries of three matrices or all
+//! products of two of them follows from which reduction is computed first, and from what is multiplied before that. The laws
+//! that allow to choose (`a * sum(b) = sum(a * b)`, `a + min(b) = min(a + b)`, ...) are those of the algebra of its operators.
+//!
+//! **Idea.** A query, with everything written in that nobody else reads, becomes a [`Form`]: a tree of operators over reads
+//! ([`form`]), with its reductions taken off, each pulled up as far as the laws let it ([`read`]). [`Form::eliminate`] takes
+//! reductions at the lowest place that they can have, with the factors that they need there, and gives a query of its own: what
+//! it was is then a read. When no reduction is left, the form is written down as queries ([`write`]). A scheduler says in which
+//! order reductions are eliminated ([`Derivation`]); it searches by the same function that applies what it found, which checks
+//! each step.
+//!
+//! **Invariants.** Every elimination is an equation of the algebra table ([`laws`]), but for the order in which floats are
+//! combined. So a derivation can be slow, and never wrong; for floats it may round differently, which a scheduler must be
+//! allowed to. What decides by its fill decides in every factorisation, since it is spelled out again for each product. A query
+//! whose derivation is empty stays what it is, bit for bit.
+//!
+//! **Cost.** A form is a vector of small nodes; an elimination copies none of its expressions.
+
+mod eliminate;
+mod expand;
+pub mod form;
+mod laws;
+mod read;
+#[cfg(test)]
+mod tests;
+mod write;
+
+use std::fmt;
+
+use tj_tensor::Scalar;
+
+use crate::plan::{Plan, QueryId};
+use crate::sparse::StoredInput;
+
+pub use eliminate::Step;
+pub use form::Form;
+pub use read::{Roots, form_of, roots};
+
+/// How sums of sums and products of sums are taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Shape {
+    /// As they are written.
+    #[default]
+    Written,
+    /// A sum of several terms is several sums.
+    Split,
+    /// A product of sums is a sum of products, and then several sums. For floats that may cancel.
+    Expanded,
+}
+
+/// How one query is computed: reductions in the order in which they are eliminated, each step one or several at once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Derived {
+    /// The query.
+    pub query: QueryId,
+    /// How its sums are taken.
+    pub shape: Shape,
+    /// The indices that each step eliminates, outermost first, by their numbers in the form of that shape.
+    pub steps: Vec<Vec<u8>>,
+}
+
+/// What a scheduler makes of a plan; a query that is not in it is computed as it stands.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Derivation {
+    /// In any order.
+    pub queries: Vec<Derived>,
+}
+
+/// Where a query of a derived plan is computed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Place {
+    /// Where its readers find it best.
+    #[default]
+    Free,
+    /// In a step of its own.
+    Own,
+    /// As a part of its reader.
+    Within,
+}
+
+/// A derived plan.
+#[derive(Clone, Debug)]
+pub struct Rearranged {
+    /// Queries in order.
+    pub plan: Plan,
+    /// Where each is computed.
+    pub places: Vec<Place>,
+}
+
+/// A step that no law allows, or that names what does not exist.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IllegalStep {
+    /// Of which query.
+    pub query: QueryId,
+    /// What is wrong.
+    pub problem: String,
+}
+
+impl fmt::Display for IllegalStep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "derivation of {}: {}", self.query, self.problem)
+    }
+}
+
+impl std::error::Error for IllegalStep {}
+
+/// Applies a derivation to a canonical plan. `inputs` says which arguments are stored by levels.
+///
+/// # Errors
+/// The first step that is not legal.
+pub fn rearrange(
+    plan: &Plan,
+    inputs: &[Option<StoredInput>],
+    derivation: &Derivation,
+) -> Result<Rearranged, IllegalStep> {
+    let roots = roots(plan);
+    let mut writer = write::Writer::new(plan);
+    for root in &roots.roots {
+        let Some(derived) = derivation.queries.iter().find(|derived| derived.query == root.query) else {
+            writer.keep(&root.queries);
+            continue;
+        };
+        let illegal = |problem: &str| IllegalStep { query: root.query, problem: problem.to_string() };
+        let form = form_of(plan, &fill_of(inputs), &roots, root.query, derived.shape);
+        let mut form = form.ok_or_else(|| illegal("has no form to derive from"))?;
+        for step in &derived.steps {
+            form.eliminate(step).ok_or_else(|| illegal(&format!("{step:?} cannot be eliminated now")))?;
+        }
+        if !form.reductions.is_empty() {
+            return Err(illegal("leaves reductions"));
+        }
+        writer.write(&form, root.query);
+    }
+    Ok(writer.finish())
+}
+
+/// The static fill of what an input holds.
+pub fn fill_of(inputs: &[Option<StoredInput>]) -> impl Fn(tj_ir::Source) -> Option<Scalar> {
+    |source| match source {
+        tj_ir::Source::Input(i) => inputs.get(i as usize)?.as_ref().map(|stored| stored.fill),
+        tj_ir::Source::Def(_) => None,
+    }
+}

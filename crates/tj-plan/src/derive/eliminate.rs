@@ -1,0 +1,193 @@
+//! Takes reductions out of a form, as queries of their own.
+//!
+//! A reduction goes down from where it stands while the laws let it pass and one argument alone depends on its index. Where it
+//! stops at an operator that it would pass, the arguments that depend on the index are combined, and with them those that
+//! depend on nothing else than these: they only leave terms out. All else of that operator stays outside.
+
+use smallvec::SmallVec;
+use tj_ir::ReduceOp;
+
+use super::form::{Form, IndexSet, Kind, Leaf, Node, NodeId, Reduction, bit, members};
+use super::laws::{fill_of_reduce, is_free, passes};
+
+/// A query that an elimination gave.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// How values combine.
+    pub op: ReduceOp,
+    /// The indices of its axes, ascending.
+    pub axes: SmallVec<[u8; 6]>,
+    /// The indices that it reduces, outermost first.
+    pub reduced: SmallVec<[u8; 6]>,
+    /// What it reduces.
+    pub body: NodeId,
+}
+
+/// Where a reduction is computed.
+#[derive(Clone, Debug)]
+struct Low {
+    node: NodeId,
+    /// The arguments of the node that are combined; none if all of it is.
+    factors: SmallVec<[NodeId; 4]>,
+}
+
+impl Step {
+    /// All indices of its loops.
+    pub fn indices(&self) -> IndexSet {
+        self.axes.iter().chain(&self.reduced).fold(0, |all, &index| all | bit(index))
+    }
+}
+
+impl Form {
+    /// The reduction over an index.
+    pub fn reduction(&self, index: u8) -> Option<&Reduction> {
+        self.reductions.iter().find(|reduction| reduction.index == index)
+    }
+
+    /// The indices that can be eliminated now, each with all others that need no further factor than it does.
+    pub fn choices(&self) -> Vec<SmallVec<[u8; 6]>> {
+        let mut choices: Vec<SmallVec<[u8; 6]>> = Vec::new();
+        for reduction in &self.reductions {
+            if choices.iter().any(|known| known.first() == Some(&reduction.index)) {
+                continue;
+            }
+            let Some(low) = self.low(reduction) else { continue };
+            let mut all: SmallVec<[u8; 6]> = SmallVec::from_slice(&[reduction.index]);
+            let others = self.reductions.iter().filter(|other| {
+                other.index != reduction.index && other.op == reduction.op && self.shares(other, &low)
+            });
+            all.extend(others.map(|other| other.index));
+            if self.is_ready(&low, &all, reduction.op) {
+                choices.push(all);
+            }
+        }
+        choices
+    }
+
+    /// Eliminates these indices, outermost first, at the place of the first one. `None`, and nothing is changed, if no law
+    /// allows that now.
+    pub fn eliminate(&mut self, indices: &[u8]) -> Option<&Step> {
+        let first = *self.reduction(*indices.first()?)?;
+        let low = self.low(&first)?;
+        for &index in indices {
+            let other = self.reduction(index)?;
+            let is_same = other.op == first.op && (index == first.index || self.shares(other, &low));
+            if !is_same || indices.iter().filter(|&&i| i == index).count() > 1 {
+                return None;
+            }
+        }
+        if !self.is_ready(&low, indices, first.op) {
+            return None;
+        }
+        Some(self.take(&low, indices, first.op))
+    }
+
+    fn take(&mut self, low: &Low, indices: &[u8], op: ReduceOp) -> &Step {
+        let place = low.node;
+        let body = match (&self.node(place).kind.clone(), low.factors.as_slice()) {
+            (_, []) => {
+                let node = self.node(place).clone();
+                self.nodes.push(node);
+                (self.nodes.len() - 1) as NodeId
+            }
+            (_, &[only]) => only,
+            (Kind::Map(f, _), factors) => {
+                let dtype = self.node(place).dtype;
+                self.map(*f, SmallVec::from_slice(factors), dtype)
+            }
+            (Kind::Read(_) | Kind::Const(_) | Kind::Number(_) | Kind::Size(_), _) => place,
+        };
+        let taken = indices.iter().fold(0, |all, &index| all | bit(index));
+        let Node { dtype, fill, indices: all, .. } = *self.node(body);
+        let axes = members(all & !taken).collect();
+        let reduced = SmallVec::from_slice(indices);
+        self.steps.push(Step { op, axes, reduced, body });
+        self.leaves.push(Leaf::Step((self.steps.len() - 1) as u32));
+        let kind = Kind::Read((self.leaves.len() - 1) as u32);
+        let read = self.push(kind, dtype, fill_of_reduce(op, fill));
+        let rest: SmallVec<[NodeId; 4]> =
+            self.args(place).iter().copied().filter(|arg| !low.factors.contains(arg)).collect();
+        if low.factors.is_empty() || rest.is_empty() {
+            self.nodes[place as usize] = self.node(read).clone();
+        } else if let Kind::Map(_, args) = &mut self.nodes[place as usize].kind {
+            *args = rest;
+            args.push(read);
+        }
+        self.reductions.retain(|reduction| taken & bit(reduction.index) == 0);
+        self.refresh(place);
+        &self.steps[self.steps.len() - 1]
+    }
+
+    /// Where a reduction is computed; `None` if another one has to be first.
+    fn low(&self, reduction: &Reduction) -> Option<Low> {
+        let mut node = reduction.top;
+        let is_blocked = |node: NodeId, at_top: bool| {
+            self.reductions.iter().any(|other| {
+                other.top == node && other.op != reduction.op && (!at_top || other.rank < reduction.rank)
+            })
+        };
+        if is_blocked(node, true) {
+            return None;
+        }
+        loop {
+            let Kind::Map(f, args) = &self.node(node).kind else { break };
+            let depends = |arg: &NodeId| self.visible(*arg) & bit(reduction.index) != 0;
+            let dtype = self.node(node).dtype;
+            let touched: SmallVec<[NodeId; 4]> = args.iter().copied().filter(depends).collect();
+            if let &[only] = touched.as_slice() {
+                let position = args.iter().position(|&arg| arg == only).unwrap_or(0);
+                if passes(*f, position, reduction.op, dtype) {
+                    if is_blocked(only, false) {
+                        return None;
+                    }
+                    node = only;
+                    continue;
+                }
+            }
+            if is_free(*f) && passes(*f, 0, reduction.op, dtype) && !touched.is_empty() {
+                return Some(Low { node, factors: self.related(args, &touched) });
+            }
+            break;
+        }
+        Some(Low { node, factors: SmallVec::new() })
+    }
+
+    /// The factors that are combined where some are: those that depend on nothing else, too. What depends on no index comes
+    /// along only if nothing is left otherwise.
+    fn related(&self, args: &[NodeId], touched: &[NodeId]) -> SmallVec<[NodeId; 4]> {
+        let all = touched.iter().fold(0, |all, &arg| all | self.visible(arg));
+        let is_within = |arg: &NodeId| self.visible(*arg) & !all == 0;
+        if args.iter().all(is_within) {
+            return SmallVec::from_slice(args);
+        }
+        args.iter().copied().filter(|arg| is_within(arg) && self.visible(*arg) != 0).collect()
+    }
+
+    /// Whether a reduction may be computed with what is computed at a place.
+    fn shares(&self, other: &Reduction, place: &Low) -> bool {
+        let Some(low) = self.low(other) else { return false };
+        if low.node == place.node {
+            let all = |set: &Low| -> bool {
+                set.factors.iter().all(|factor| place.factors.is_empty() || place.factors.contains(factor))
+            };
+            return place.factors.is_empty() == low.factors.is_empty() && all(&low);
+        }
+        let is_below = |factor: &NodeId| self.below(*factor).contains(&low.node);
+        let is_around = self.below(other.top).contains(&place.node);
+        is_around && place.factors.iter().any(is_below)
+    }
+
+    /// Whether nothing has to be reduced before these indices at their place.
+    fn is_ready(&self, low: &Low, indices: &[u8], op: ReduceOp) -> bool {
+        let inside: Vec<NodeId> = if low.factors.is_empty() {
+            self.below(low.node).into_iter().skip(1).collect()
+        } else {
+            low.factors.iter().flat_map(|&factor| self.below(factor)).collect()
+        };
+        let rank = indices.iter().filter_map(|&index| self.reduction(index)).map(|own| own.rank).max();
+        self.reductions.iter().filter(|other| !indices.contains(&other.index)).all(|other| {
+            let is_first = other.top == low.node && other.op != op && Some(other.rank) < rank;
+            !inside.contains(&other.top) && !is_first
+        })
+    }
+}

@@ -1,0 +1,82 @@
+//! The laws by which reductions move, as far as the order does not matter in which values are combined.
+
+use smallvec::SmallVec;
+use tj_ir::expand::expand;
+use tj_ir::op::Domain;
+use tj_ir::prim::Evaluator;
+use tj_ir::{Op, ReduceOp};
+use tj_tensor::{DType, Scalar};
+
+/// Whether an operator takes any number of arguments, in any order.
+pub(super) fn is_free(op: Op) -> bool {
+    let algebra = op.info().algebra;
+    algebra.associative.is_some() && algebra.commutative.is_some() && op.info().arity == 2
+}
+
+/// Whether `f(.., reduce(x), ..) = reduce(f(.., x, ..))`, where `x` is the argument at `position` and no other one depends on
+/// the index.
+pub(super) fn passes(f: Op, position: usize, op: ReduceOp, dtype: DType) -> bool {
+    let by = op.op();
+    if matches!(op, ReduceOp::By(_)) || dtype.is_complex() {
+        return false;
+    }
+    // The lattice laws hold for every order, bits included.
+    let self_distributes = f == by && f.info().algebra.idempotent;
+    let stated = || f.info().algebra.distributes_over.iter().any(|(over, _)| *over == by);
+    let tropical = matches!((f, op), (Op::Add, ReduceOp::Max | ReduceOp::Min));
+    let truths = dtype.is_bool() && (f, op) == (Op::LogicalAnd, ReduceOp::Or);
+    let linear = match (f, op) {
+        (Op::Div, ReduceOp::Sum) => position == 0 && dtype.is_float(),
+        (_, _) => false,
+    };
+    self_distributes || (is_free(f) && (stated() || tropical)) || truths || linear
+}
+
+/// The fill of an operator on arguments with these fills.
+pub(super) fn fill_of_map(op: Op, fills: &[Option<Scalar>]) -> Option<Scalar> {
+    for (at, fill) in fills.iter().enumerate() {
+        let Some(fill) = *fill else { continue };
+        let position = if is_free(op) { at.min(1) } else { at };
+        if let Some(decided) = decides(op, position, fill) {
+            return Some(decided.1);
+        }
+    }
+    let fills: SmallVec<[Scalar; 4]> = fills.iter().copied().collect::<Option<_>>()?;
+    if fills.iter().any(|fill| fill.dtype().is_complex()) {
+        return None;
+    }
+    if is_free(op) {
+        let mut rest = fills.into_iter();
+        let first = rest.next()?;
+        return Some(rest.fold(first, |all, next| expand(&mut Evaluator, op, &[all, next])));
+    }
+    Some(expand(&mut Evaluator, op, &fills))
+}
+
+/// What a fill decides at an argument of an operator: the value that does, and the result.
+pub(super) fn decides(op: Op, position: usize, fill: Scalar) -> Option<(Scalar, Scalar)> {
+    let dtype = fill.dtype();
+    let mut laws = op.info().algebra.annihilators.iter();
+    let law = laws.find(|law| {
+        let applies = law.holds != Domain::Fill || dtype.is_float();
+        let equals = || {
+            let value = law.value.scalar(dtype);
+            value == fill || (value.to_f64() == 0.0 && fill.to_f64() == 0.0)
+        };
+        law.position == position && !dtype.is_complex() && applies && equals()
+    })?;
+    Some((law.value.scalar(dtype), op.decided(law, dtype)))
+}
+
+/// The fill of a reduction, whatever the count of what is reduced.
+pub(super) fn fill_of_reduce(op: ReduceOp, fill: Option<Scalar>) -> Option<Scalar> {
+    let fill = fill?;
+    let is_zero = !fill.dtype().is_complex() && fill.to_f64() == 0.0;
+    let stays = match op {
+        ReduceOp::Max | ReduceOp::Min | ReduceOp::And | ReduceOp::Or => true,
+        ReduceOp::Sum | ReduceOp::Xor => is_zero,
+        ReduceOp::Prod => is_zero || fill == Scalar::one(fill.dtype()),
+        ReduceOp::By(_) => false,
+    };
+    stays.then_some(fill)
+}
