@@ -15,12 +15,13 @@
 //! `radix` (their order), `lists` (keys to levels), `spread` (keys to strided arrays), `packed` (the way through keys);
 //! `expand`, `sort` and `assemble`, the way through columns for what keys cannot hold and for levels that are no lists;
 //! `count` (elements of levels without arrays), `stretches` (where tensors that keep runs are constant), `remap` (views and
-//! moves), `convert` (what users call), `remember` (conversions made before), `print`.
+//! moves), `convert` (what users call), `remember` (conversions made before), `degrees` (what a planner counts), `print`.
 
 mod assemble;
 mod check;
 mod convert;
 mod count;
+mod degrees;
 mod expand;
 mod index;
 mod keys;
@@ -146,6 +147,7 @@ pub struct Stored {
     fill: Scalar,
     nnz: OnceLock<usize>,
     stores_fill: OnceLock<bool>,
+    degrees: degrees::Degrees,
     remembered: Remembered,
 }
 

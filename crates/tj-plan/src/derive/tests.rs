@@ -180,19 +180,30 @@ fn known_ways() {
     let a = input("x0", DType::F64, [n.clone(), m.clone()]).unwrap();
     let b = input("x1", DType::F64, [m.clone(), k.clone()]).unwrap();
     let v = input("x2", DType::F64, [k.clone()]).unwrap();
-    check(&[a.matmul(&b).matmul(&v)], Shape::Written, expect![[r#"
+    check(
+        &[a.matmul(&b).matmul(&v)],
+        Shape::Written,
+        expect![[r#"
         q0 sum: f64[N, M] = sum<row>(i2 < K: mul(mul(x0[i0, i1], x1[i1, i2]), x2[i2]))
         q1 sum: f64[N] = sum<row>(i1 < M: q0[i0, i1])
-    "#]]);
-    check(&[(a.matmul(&b) * &v).sum(())], Shape::Written, expect![[r#"
+    "#]],
+    );
+    check(
+        &[(a.matmul(&b) * &v).sum(())],
+        Shape::Written,
+        expect![[r#"
         q0 sum: f64[M, K] = sum<col>(i2 < N: mul(mul(x0[i2, i0], x1[i0, i1]), x2[i1]))
         q1 sum: f64[M] = sum<row>(i1 < K: q0[i0, i1])
         q2 sum: f64[] = sum<row>(i0 < M: q1[i0])
-    "#]]);
+    "#]],
+    );
     let u = input("x3", DType::F64, [n.clone()]).unwrap();
     let w = input("x4", DType::F64, [m.clone()]).unwrap();
     let outer = u.reshape(&[Some(n), Some(Dim::from(1))]) * &w;
-    check(&[(&a - &outer).square().sum(())], Shape::Expanded, expect![[r#"
+    check(
+        &[(&a - &outer).square().sum(())],
+        Shape::Expanded,
+        expect![[r#"
         q0 sum: f64[M] = sum<col>(i1 < N: mul(x0[i1, i0], x0[i1, i0]))
         q1 sum: f64[] = sum<row>(i0 < M: q0[i0])
         q2 sum: f64[M] = sum<row>(i1 < N: mul(mul(mul(x0[i1, i0], -1.0f64), x3[i1]), x4[i0]))
@@ -202,5 +213,6 @@ fn known_ways() {
         q6 sum: f64[] = sum<row>(i0 < M: mul(x4[i0], x4[i0]))
         q7 sum: f64[] = sum<row>(i0 < N: mul(mul(mul(mul(-1.0f64, x3[i0]), -1.0f64), x3[i0]), q6[]))
         q8 sum: f64[] = add(add(add(q1[], q3[]), q5[]), q7[])
-    "#]]);
+    "#]],
+    );
 }

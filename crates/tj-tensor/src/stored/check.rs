@@ -7,6 +7,7 @@
 
 use std::sync::OnceLock;
 
+use super::degrees::Degrees;
 use super::{Indices, Leaf, Level, Remembered, Stored, checked_positions, interval, map_parts, packed, room};
 use crate::format::{Edge, Format, LeafKind, LevelKind, Repeats, Widths};
 use crate::shape::check_extent;
@@ -92,6 +93,7 @@ impl Stored {
             fill,
             nnz: OnceLock::new(),
             stores_fill: OnceLock::new(),
+            degrees: Degrees::default(),
             remembered: Remembered::default(),
         })
     }

@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 
 use super::assemble::{Loose, assemble};
 use super::check::is_everything;
+use super::degrees::Degrees;
 use super::expand::Entries;
 use super::{Duplicates, Indices, Leaf, Level, Remembered, Stored, room};
 use crate::format::{Coordinate, Edge, Format, LeafKind, LevelFormat, LevelKind};
@@ -125,6 +126,7 @@ impl Stored {
             fill: self.fill,
             nnz: self.nnz.clone(),
             stores_fill: self.stores_fill.clone(),
+            degrees: Degrees::default(),
             remembered: Remembered::default(),
         }
     }
