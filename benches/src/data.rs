@@ -9,9 +9,14 @@ use crate::sparse::Data;
 
 /// Pseudo-random numbers, the same for every run.
 #[derive(Debug)]
-struct Random(u64);
+pub struct Random(u64);
 
 impl Random {
+    /// From a seed, which is not 0.
+    pub fn new(seed: u64) -> Random {
+        Random(seed)
+    }
+
     fn next(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -33,7 +38,11 @@ impl Random {
         ((self.next() >> 40) as f32 + 0.5) / (1 << 23) as f32 - 1.0
     }
 
-    fn dense(&mut self, shape: &[usize], scale: f32) -> Result<Tensor, Failure> {
+    /// A dense tensor of values up to `scale`.
+    ///
+    /// # Errors
+    /// No memory.
+    pub fn dense(&mut self, shape: &[usize], scale: f32) -> Result<Tensor, Failure> {
         let values: Vec<f32> = (0..shape.iter().product()).map(|_| self.value() * scale).collect();
         Ok(Tensor::from_shape_vec(shape, values)?)
     }
@@ -57,8 +66,78 @@ impl Random {
         by_rows([n, n], &pairs, || self.value())
     }
 
+    /// A matrix with about this part of its elements.
+    ///
+    /// # Errors
+    /// No memory.
+    pub fn sparse(&mut self, rows: usize, columns: usize, density: f64) -> Result<Tensor, Failure> {
+        let mut pairs = Vec::new();
+        for row in 0..rows as u32 {
+            for column in 0..columns as u32 {
+                if self.unit() < density {
+                    pairs.push([row, column]);
+                }
+            }
+        }
+        by_rows([rows, columns], &pairs, || self.value())
+    }
+
+    /// A 1 in each row, at any column.
+    ///
+    /// # Errors
+    /// No memory.
+    pub fn keys(&mut self, rows: usize, columns: usize) -> Result<Tensor, Failure> {
+        let pairs: Vec<[u32; 2]> = (0..rows).map(|row| [row as u32, self.below(columns) as u32]).collect();
+        by_rows([rows, columns], &pairs, || 1.0_f32)
+    }
+
+    /// A matrix with some entries a row, all within some of its columns.
+    ///
+    /// # Errors
+    /// No memory.
+    pub fn block(
+        &mut self,
+        rows: usize,
+        columns: usize,
+        within: std::ops::Range<usize>,
+        per_row: usize,
+    ) -> Result<Tensor, Failure> {
+        let (first, width) = (within.start, within.len());
+        let pairs: Vec<[u32; 2]> = (0..rows * per_row)
+            .map(|at| [(at / per_row) as u32, (first + self.below(width)) as u32])
+            .collect();
+        by_rows([rows, columns], &pairs, || self.value())
+    }
+
+    /// Some entries of a tensor of rank 3, in fibers.
+    ///
+    /// # Errors
+    /// No memory.
+    pub fn cube(&mut self, shape: [usize; 3], count: usize) -> Result<Tensor, Failure> {
+        let coordinates = shape.map(|extent| -> Tensor {
+            let column: Vec<i64> = (0..count).map(|_| self.below(extent) as i64).collect();
+            column.into()
+        });
+        let values = self.dense(&[count], 1.0)?;
+        let all = Tensor::coo(shape, &coordinates, values, Duplicates::Sum)?;
+        Ok(all.with_format(&Format::csf(3))?)
+    }
+
+    /// About this part of all, as ones in a sparse vector.
+    ///
+    /// # Errors
+    /// No memory.
+    pub fn subset(&mut self, n: usize, share: f64) -> Result<Tensor, Failure> {
+        let chosen: Vec<i64> = (0..n as i64).filter(|_| self.unit() < share).collect();
+        let ones = Tensor::full([chosen.len()], 1_i64)?;
+        Ok(Tensor::coo([n], &[chosen.into()], ones, Duplicates::Refuse)?)
+    }
+
     /// An undirected simple graph whose degrees have a heavy tail.
-    fn power_law<T: Element>(&mut self, n: usize, edges: usize, one: T) -> Result<Tensor, Failure> {
+    ///
+    /// # Errors
+    /// No memory.
+    pub fn power_law<T: Element>(&mut self, n: usize, edges: usize, one: T) -> Result<Tensor, Failure> {
         let edge = |_| [(self.unit().powf(2.5) * n as f64) as u32, self.below(n) as u32];
         undirected(n, (0..edges).map(edge).collect(), one)
     }

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 pub mod data;
+pub mod galley;
 pub mod hand;
 pub mod sparse;
 

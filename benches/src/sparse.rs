@@ -123,7 +123,11 @@ impl Data {
         self.tensors.get(name).ok_or_else(|| format!("the inputs lack {name}").into())
     }
 
-    fn lazy(&self, name: &str) -> Result<LazyTensor, Failure> {
+    /// An input as a lazy tensor.
+    ///
+    /// # Errors
+    /// One that is missing.
+    pub fn lazy(&self, name: &str) -> Result<LazyTensor, Failure> {
         Ok(defer(self.tensor(name)?))
     }
 

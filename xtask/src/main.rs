@@ -15,6 +15,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   bench seed [OPTIONS]   the matrix chain, fused and unfused, as JSON
   bench serve CASE SIZE FOLDER   times one case in turn with other libraries
   bench sparse [OPTIONS] sparse programs in turn with kernels by hand: --quick --json --threads N --cases s1,s4
+  bench galley [OPTIONS] the scheduler that reads data beside the default one: --quick --json --threads N --cases path3
   bench                  the criterion benchmarks
   soak [CASES]           property tests with many more cases (default 20000), chains of a million operations";
 
@@ -69,7 +70,7 @@ fn docs() -> Result<(), String> {
 
 fn bench(words: &[&str]) -> Result<(), String> {
     match words.split_first() {
-        Some((&name @ ("seed" | "serve" | "sparse"), rest)) => {
+        Some((&name @ ("seed" | "serve" | "sparse" | "galley"), rest)) => {
             let mut arguments =
                 vec!["run", "--quiet", "--release", "--package", "tj-benches", "--bin", name, "--"];
             arguments.extend_from_slice(rest);

@@ -32,10 +32,12 @@ use std::fmt;
 use tj_tensor::Scalar;
 
 use crate::plan::{Plan, QueryId};
+use crate::scheduler::Reason;
 use crate::sparse::StoredInput;
 
 pub use eliminate::Step;
 pub use form::Form;
+pub use laws::fill_decides;
 pub use read::{Roots, form_of, roots};
 
 /// How sums of sums and products of sums are taken.
@@ -62,10 +64,31 @@ pub struct Derived {
 }
 
 /// What a scheduler makes of a plan; a query that is not in it is computed as it stands.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Derivation {
     /// In any order.
     pub queries: Vec<Derived>,
+    /// Whether orders of loops follow from the sizes and counts of the data, which may round differently, and not from guesses
+    /// for all of them.
+    pub is_measured: bool,
+    /// Why, for `explain`.
+    pub reasons: Vec<Reason>,
+}
+
+/// What a scheduler says of the steps of a plan.
+#[derive(Clone, Debug, Default)]
+pub struct Decided {
+    /// Where queries are computed; all are free if it is empty.
+    pub places: Vec<Place>,
+    /// Whether orders of loops follow from the sizes and counts of the data.
+    pub is_measured: bool,
+}
+
+impl Decided {
+    /// Where a query is computed.
+    pub fn place(&self, query: QueryId) -> Place {
+        self.places.get(query.index()).copied().unwrap_or_default()
+    }
 }
 
 /// Where a query of a derived plan is computed.
@@ -85,8 +108,8 @@ pub enum Place {
 pub struct Rearranged {
     /// Queries in order.
     pub plan: Plan,
-    /// Where each is computed.
-    pub places: Vec<Place>,
+    /// Where each is computed, and by what.
+    pub decided: Decided,
 }
 
 /// A step that no law allows, or that names what does not exist.
@@ -116,7 +139,7 @@ pub fn rearrange(
     derivation: &Derivation,
 ) -> Result<Rearranged, IllegalStep> {
     let roots = roots(plan);
-    let mut writer = write::Writer::new(plan);
+    let mut writer = write::Writer::new(plan, derivation.is_measured);
     for root in &roots.roots {
         let Some(derived) = derivation.queries.iter().find(|derived| derived.query == root.query) else {
             writer.keep(&root.queries);

@@ -9,8 +9,10 @@ use std::sync::Arc;
 
 use tj_ir::Dim;
 
+use crate::derive::Derivation;
 use crate::group::default_grouping;
 use crate::plan::{Plan, QueryId};
+use crate::sparse::StoredInput;
 
 /// What makes machine code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -64,6 +66,17 @@ pub trait Scheduler: Send + Sync {
         On { scheduler: self, backend }
     }
 
+    /// Whether decisions follow from the data, so that data of other statistics may be computed in another way.
+    fn reads_data(&self) -> bool {
+        false
+    }
+
+    /// Which reductions are computed first, and what is kept of them; `inputs` says how arguments are stored by levels.
+    fn derive(&self, plan: &Plan, inputs: &[Option<StoredInput>]) -> Derivation {
+        let _ = (plan, inputs);
+        Derivation::default()
+    }
+
     /// Which queries are written into their readers, and which share a kernel.
     fn group(&self, plan: &Plan, sizes: &Sizes) -> Grouping {
         default_grouping(plan, sizes)
@@ -93,6 +106,14 @@ impl<S: Scheduler> Scheduler for On<S> {
         }
     }
 
+    fn reads_data(&self) -> bool {
+        self.scheduler.reads_data()
+    }
+
+    fn derive(&self, plan: &Plan, inputs: &[Option<StoredInput>]) -> Derivation {
+        self.scheduler.derive(plan, inputs)
+    }
+
     fn group(&self, plan: &Plan, sizes: &Sizes) -> Grouping {
         self.scheduler.group(plan, sizes)
     }
@@ -110,6 +131,14 @@ impl<S: Scheduler + ?Sized> Scheduler for Arc<S> {
 
     fn engine(&self) -> Engine {
         (**self).engine()
+    }
+
+    fn reads_data(&self) -> bool {
+        (**self).reads_data()
+    }
+
+    fn derive(&self, plan: &Plan, inputs: &[Option<StoredInput>]) -> Derivation {
+        (**self).derive(plan, inputs)
     }
 
     fn group(&self, plan: &Plan, sizes: &Sizes) -> Grouping {

@@ -146,6 +146,25 @@ pub struct StoredInput {
     pub width: Width,
     /// Whether some stored value may equal the fill. Another format is made without such values.
     pub may_store_fill: bool,
+    /// How many entries there are, where decisions follow from that.
+    pub entries: Option<Entries>,
+}
+
+/// How many entries there are.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entries {
+    /// In all.
+    pub count: f64,
+    /// How many coordinates of each dimension have some.
+    pub present: Vec<f64>,
+}
+
+impl Entries {
+    /// How many different coordinates there are of some dimensions.
+    pub fn at(&self, dims: &[usize]) -> f64 {
+        let all: f64 = dims.iter().map(|&dim| self.present[dim]).product();
+        if dims.len() == self.present.len() { self.count } else { all.min(self.count) }
+    }
 }
 
 impl StoredInput {

@@ -188,7 +188,7 @@ fn storage(tensor: &Tensor) -> Option<(Storage<'_>, Scalar)> {
 /// How an argument comes, if kernels walk it.
 pub(crate) fn stored_input(tensor: &Tensor) -> Option<StoredInput> {
     let (Storage { format, is_hypersparse, width, may_store_fill, .. }, fill) = storage(tensor)?;
-    Some(StoredInput { format: format.clone(), fill, is_hypersparse, width, may_store_fill })
+    Some(StoredInput { format: format.clone(), fill, is_hypersparse, width, may_store_fill, entries: None })
 }
 
 /// How an input comes that is not there yet, if kernels walk it. Nothing is known of its data: it may store its fill, its
@@ -209,7 +209,14 @@ fn declared_input(declared: &Declared) -> Option<StoredInput> {
     let is_hypersparse =
         format.levels().iter().all(is_list) && (format.rank() > 1 || index_width > Width::U32);
     let format = Format::new(levels, format.leaf()).ok()?;
-    Some(StoredInput { format, fill, is_hypersparse, width: index_width, may_store_fill: true })
+    Some(StoredInput {
+        format,
+        fill,
+        is_hypersparse,
+        width: index_width,
+        may_store_fill: true,
+        entries: None,
+    })
 }
 
 /// The width of coordinates of what is declared with a format: more of them cannot be told apart.

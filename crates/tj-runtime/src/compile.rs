@@ -17,6 +17,7 @@ use tj_tensor::DType;
 
 use crate::bind::input_name;
 use crate::code::Code;
+use crate::derive::derived_dense;
 use crate::error::Error;
 use crate::explain;
 use crate::in_place::share_memory;
@@ -40,6 +41,7 @@ pub(crate) fn compile(
 ) -> Result<Compiled, Error> {
     let mut clock = Clock::new(observer);
     let Canonical { plan, complex, owned, deferred, .. } = canonical(outputs, known, options, &mut clock)?;
+    let plan = derived_dense(plan, scheduler, &mut clock)?;
     let program = compile_plan(plan, complex, &owned, options, scheduler, &mut clock)?;
     Ok(Compiled { program, deferred })
 }

@@ -19,6 +19,7 @@ use crate::cache::{self, Cached, Compiled, Facts};
 use crate::call::{Arguments, Call};
 use crate::chain::{self, Spent, storage_word};
 use crate::compile::compile;
+use crate::derive::statistics_word;
 use crate::error::Error;
 use crate::executable::Executable;
 use crate::observe::Silent;
@@ -389,6 +390,11 @@ pub(crate) fn add_words(structure: &mut Structure, options: &CompileOptions, sch
     structure.add_word(options.parallel_work.map_or(0, |work| work.saturating_add(1)));
     structure.add_word(scheduler.options_key());
     structure.add_text(scheduler.name());
+    if scheduler.reads_data() {
+        let words: SmallVec<[u64; 8]> =
+            structure.inputs().iter().map(|tensor| statistics_word(tensor)).collect();
+        words.into_iter().for_each(|word| structure.add_word(word));
+    }
 }
 
 fn compile_cached(

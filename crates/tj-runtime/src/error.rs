@@ -4,6 +4,7 @@ use std::panic::Location;
 
 use tj_ir::{DimError, Function, IrError};
 use tj_library::LibraryError;
+use tj_plan::derive::IllegalStep;
 use tj_plan::{IllegalGrouping, InterpretError};
 use tj_tensor::{DType, Scalar, TensorError, Width};
 
@@ -35,6 +36,14 @@ pub enum Error {
         scheduler: String,
         /// The illegal decision.
         cause: IllegalGrouping,
+    },
+    /// A scheduler rearranged a program by what is no law.
+    #[error("scheduler {scheduler}: {cause}")]
+    Derivation {
+        /// Its name.
+        scheduler: String,
+        /// The illegal step.
+        cause: IllegalStep,
     },
     /// An argument that the program does not take.
     #[error("the program has no input {name}; it takes {known}")]

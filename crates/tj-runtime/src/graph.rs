@@ -12,6 +12,7 @@ use tj_tensor::{Buffer, DType, Tensor};
 
 use crate::call::{Arguments, Call, order};
 use crate::compile::{Canonical, canonical, compile_plan};
+use crate::derive::derived_dense;
 use crate::error::Error;
 use crate::executable::Executable;
 use crate::explanation::Explanation;
@@ -152,6 +153,7 @@ impl CompiledGraph {
             Some(walked) => Code::Walked(Box::new(walked)),
             None => {
                 let Canonical { plan, complex, .. } = canonical;
+                let plan = derived_dense(plan, &*scheduler, &mut clock)?;
                 let program = compile_plan(plan, complex, &[], &options, &*scheduler, &mut clock)?;
                 let executable = Executable::new(program);
                 Code::Dense(Box::new(Dense { executable, totals: Mutex::default() }))

@@ -22,6 +22,7 @@ mod code;
 mod compile;
 mod compute;
 mod crew;
+mod derive;
 mod doctor;
 mod error;
 mod executable;
@@ -64,6 +65,7 @@ pub use outputs::{Compute, Lazies};
 pub use report::RunReport;
 pub use select::{get_scheduler, set_scheduler, with_scheduler};
 // What a scheduler outside of this workspace needs, and a user of one.
+pub use tj_galley::{GalleyScheduler, Reassociate};
 pub use tj_ir::{LazyTensor, Source, defer, defer_owned};
 pub use tj_plan::{
     Backend, DefaultScheduler, Engine, GroupDecision, Grouping, InterpretKernel, InterpretPlan, On, Plan,

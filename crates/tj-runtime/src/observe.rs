@@ -11,6 +11,8 @@ pub enum Stage {
     Trace,
     /// Canonical plan.
     Plan,
+    /// What a scheduler that reads data makes of it, and why.
+    Derive,
     /// What the scheduler decided, and why.
     Fuse,
     /// Kernels.
@@ -33,6 +35,7 @@ impl Stage {
         match self {
             Stage::Trace => "trace",
             Stage::Plan => "plan",
+            Stage::Derive => "derive",
             Stage::Fuse => "fuse",
             Stage::Kernel => "kernel",
             Stage::Code => "code",

@@ -48,7 +48,7 @@ pub(crate) fn page(explanation: &Explanation) -> String {
         let id = if is_staged { format!("{name}-{n}") } else { name.to_string() };
         page.section(&id, title, Some(*elapsed));
         match stage {
-            Stage::Select => page.element("pre", text),
+            Stage::Select | Stage::Derive => page.element("pre", text),
             Stage::Fuse if is_staged => page.element("pre", text),
             Stage::Kernel | Stage::Code if is_staged => page.details(title, text),
             Stage::Trace => page.details(&format!("{} lines", text.lines().count()), text),
@@ -87,6 +87,7 @@ fn title(stage: Stage) -> &'static str {
     match stage {
         Stage::Trace => "Trace: one query an operator",
         Stage::Plan => "Plan: the canonical program",
+        Stage::Derive => "Derive: which sums come first, and what is kept of them",
         Stage::Fuse => "Fuse: what shares a kernel, and why",
         Stage::Kernel => "Kernels",
         Stage::Code => "Code",

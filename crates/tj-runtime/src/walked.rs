@@ -55,7 +55,7 @@ impl Walked {
         // As for lazy arrays: pairs of numbers and the interpreter of plans are dense.
         let is_dense =
             inputs.iter().chain(results).any(|&c| c) || options.engine(scheduler) == Engine::InterpretPlan;
-        let walked = chain::stored_inputs(canonical);
+        let walked = chain::stored_inputs(canonical, scheduler);
         if is_dense || walked.iter().all(Option::is_none) {
             return Ok(None);
         }

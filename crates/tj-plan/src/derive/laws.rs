@@ -68,6 +68,13 @@ pub(super) fn decides(op: Op, position: usize, fill: Scalar) -> Option<(Scalar, 
     Some((law.value.scalar(dtype), op.decided(law, dtype)))
 }
 
+/// Whether an argument with this fill decides an operator where it equals it. Operators that take any number of arguments ask
+/// for none of their positions.
+pub fn fill_decides(op: Op, position: usize, fill: Scalar) -> bool {
+    let position = if is_free(op) { position.min(1) } else { position };
+    decides(op, position, fill).is_some()
+}
+
 /// The fill of a reduction, whatever the count of what is reduced.
 pub(super) fn fill_of_reduce(op: ReduceOp, fill: Option<Scalar>) -> Option<Scalar> {
     let fill = fill?;

@@ -31,6 +31,7 @@ fn stored(plan: &Plan) -> Vec<Option<StoredInput>> {
             is_hypersparse: false,
             width: Width::U32,
             may_store_fill: true,
+            entries: None,
         })
     };
     plan.inputs.iter().map(of).collect()

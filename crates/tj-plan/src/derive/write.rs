@@ -9,13 +9,14 @@ use tj_tensor::{DType, Scalar};
 use super::eliminate::Step;
 use super::form::{Form, Kind, Leaf, NodeId};
 use super::laws::{decides, is_free};
-use super::{Place, Rearranged};
+use super::{Decided, Place, Rearranged};
 use crate::plan::{Plan, Produces, Query, QueryId};
 use crate::substitute::rename;
 
 /// A plan that grows.
 pub(super) struct Writer<'p> {
     plan: &'p Plan,
+    is_measured: bool,
     arena: ExprArena,
     queries: Vec<Query>,
     places: Vec<Place>,
@@ -29,9 +30,10 @@ pub(super) struct Writer<'p> {
 type At = [Option<Dim>];
 
 impl<'p> Writer<'p> {
-    pub fn new(plan: &'p Plan) -> Writer<'p> {
+    pub fn new(plan: &'p Plan, is_measured: bool) -> Writer<'p> {
         Writer {
             plan,
+            is_measured,
             arena: ExprArena::new(),
             queries: Vec::new(),
             places: Vec::new(),
@@ -96,7 +98,7 @@ impl<'p> Writer<'p> {
             symbols: self.plan.symbols.clone(),
             numbers: self.plan.numbers.clone(),
         };
-        Rearranged { plan, places: self.places }
+        Rearranged { plan, decided: Decided { places: self.places, is_measured: self.is_measured } }
     }
 
     fn define(&mut self, query: Query, place: Place) -> u32 {

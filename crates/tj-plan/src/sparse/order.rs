@@ -10,10 +10,19 @@ use tj_ir::expr::Source;
 use tj_ir::{Dim, Expr, ExprArena, ExprId, ReduceOp};
 
 use super::space::{Space, Tree, is_neutral, visited};
-use super::{Access, StoredInput, followed, plain};
+use super::{Access, Entries, StoredInput, followed, plain};
+use crate::scheduler::Sizes;
 
 /// Elements of an axis, for guesses.
 pub const SIZE: f64 = 4096.0;
+
+/// How far a size goes: that of the data if it `is_measured`, else a guess for every size.
+pub fn size(dim: &Dim, is_measured: bool) -> f64 {
+    match is_measured {
+        true => Sizes.guess(dim).max(1.0),
+        false => dim.is_const().map_or(SIZE, |size| size.max(1) as f64),
+    }
+}
 
 /// Entries of a list, for guesses.
 pub const LIST: f64 = 16.0;
@@ -52,6 +61,8 @@ pub struct Question<'a> {
     pub accesses: &'a [Access],
     /// How a source is stored.
     pub stored: &'a dyn Fn(Source) -> Option<&'a StoredInput>,
+    /// Whether sizes are those of the data, and not a guess for all of them.
+    pub is_measured: bool,
 }
 
 /// An order, and what it takes.
@@ -166,7 +177,7 @@ fn orders(indices: &[u32]) -> Vec<Vec<u32>> {
 
 impl Question<'_> {
     fn size(&self, index: u32) -> f64 {
-        self.extents[index as usize].is_const().map_or(SIZE, |size| size.max(1) as f64)
+        size(&self.extents[index as usize], self.is_measured)
     }
 
     /// The order of levels that suits an order of loops, and whether the read has to be put into it first.
@@ -192,8 +203,10 @@ impl Question<'_> {
             let size = followed(&access.at[levels[l]]).map_or(1.0, |(index, _)| self.size(index));
             let is_list = level.kind != tj_tensor::LevelKind::Dense;
             let rows = if stored.is_hypersparse { size / 32.0 } else { size / 2.0 };
-            let entries = if l == 0 && levels.len() > 1 { rows } else { LIST.min(size) };
-            (access.at[levels[l]].clone(), is_list.then_some(entries.max(1.0)))
+            let guessed = if l == 0 && levels.len() > 1 { rows } else { LIST.min(size) };
+            let counted = |known: &Entries| known.at(&levels[..=l]) / known.at(&levels[..l]).max(1e-9);
+            let entries = stored.entries.as_ref().map_or(guessed, counted);
+            (access.at[levels[l]].clone(), is_list.then_some(entries.max(0.01)))
         });
         Guess { levels: lists.collect() }
     }

@@ -15,7 +15,8 @@ use super::order::{Order, Question, choose};
 use super::space::{Space, follow_condition, spaces};
 use super::stretches::{self, Stretched};
 use super::write::Writer;
-use super::{Access, Nest, StoredInput, plain};
+use super::{Access, Entries, Nest, StoredInput, plain};
+use crate::derive::{Decided, Place};
 use crate::plan::{Plan, QueryId};
 
 /// A program among several.
@@ -47,12 +48,14 @@ pub fn steps(
     inputs: &[Option<StoredInput>],
     fills: &[Option<Scalar>],
     owned: &[bool],
+    decided: &Decided,
 ) -> Vec<Step> {
     let mut cutter = Cutter {
         plan,
         inputs,
         fills,
         owned,
+        decided,
         results: FxHashMap::default(),
         touched: Vec::new(),
         folded: vec![false; plan.queries.len()],
@@ -122,6 +125,8 @@ pub(super) struct Cutter<'p> {
     fills: &'p [Option<Scalar>],
     /// Which inputs are given for good.
     pub owned: &'p [bool],
+    /// What a scheduler says.
+    decided: &'p Decided,
     /// How the results of queries would be stored, where that is by levels.
     results: FxHashMap<QueryId, StoredInput>,
     /// Whether a query's own expression reads what is stored by levels.
@@ -194,12 +199,16 @@ impl Cutter<'_> {
                         is_hypersparse: false,
                         width,
                         may_store_fill: true,
+                        entries: None,
                     };
                     self.results.insert(id, stored);
                 }
                 continue;
             }
-            let Some(found) = self.find(&[id], &[]) else { continue };
+            if self.decided.place(id) == Place::Within {
+                continue;
+            }
+            let Some(found) = self.find(&[id], &self.within(id)) else { continue };
             let Some(fill) = found.spaces[&found.bodies[0]].fill else { continue };
             if found.order.is_sparse() && self.may_be_stored(id, fill) {
                 let rank = self.plan.query(id).shape.len();
@@ -213,6 +222,7 @@ impl Cutter<'_> {
                     width: width.unwrap_or(tj_tensor::Width::U64),
                     // -0 is not dropped, and equals 0.
                     may_store_fill: true,
+                    entries: self.expected(id, &found.order),
                 };
                 let format = stored.lists(&(0..rank).collect::<Vec<_>>());
                 self.results.insert(id, StoredInput { format, ..stored });
@@ -252,6 +262,7 @@ impl Cutter<'_> {
                 rank: self.plan.query(ids[0]).shape.len(),
                 accesses: &accesses,
                 stored: &|source| self.stored(source),
+                is_measured: self.decided.is_measured,
             })
         });
         let order = orders.map(Some).reduce(|all, next| all?.beside(&next?))??;
@@ -307,7 +318,7 @@ impl Cutter<'_> {
         if plan.root_call(id).is_some() {
             return None;
         }
-        let mut found = self.find(&[id], &[]);
+        let mut found = self.find(&[id], &self.within(id));
         // Each round looks at what is read now; a query that was refused stays so.
         let mut refused: Vec<QueryId> = Vec::new();
         while let Some(current) = &found {
@@ -318,7 +329,9 @@ impl Cutter<'_> {
             let mut wider = current.inline.clone();
             wider.push(candidate);
             wider.extend(self.handed_on(candidate, produced));
-            let is_own = produced[candidate.index()] || self.folded[candidate.index()];
+            let is_own = produced[candidate.index()]
+                || self.folded[candidate.index()]
+                || self.decided.place(candidate) == Place::Own;
             let longer = (!is_own && plan.root_call(candidate).is_none())
                 .then(|| self.find(&[id], &wider))
                 .flatten()
@@ -359,7 +372,7 @@ impl Cutter<'_> {
             .query(candidate)
             .shape
             .iter()
-            .map(|dim| dim.is_const().map_or(super::order::SIZE, |n| n.max(1) as f64))
+            .map(|dim| super::order::size(dim, self.decided.is_measured))
             .product();
         if is_reduction {
             // The whole is also written and read again.
@@ -382,6 +395,30 @@ impl Cutter<'_> {
                 .sum::<u32>(),
         );
         cost == 0.0 || with.order.cost <= 2.0 * elements
+    }
+
+    /// The queries that are computed as parts of a query, as was decided.
+    fn within(&self, id: QueryId) -> Vec<QueryId> {
+        let (mut open, mut found) = (vec![id], Vec::new());
+        while let Some(id) = open.pop() {
+            for q in queries(&self.read_by(id)) {
+                if self.decided.place(q) == Place::Within && !found.contains(&q) {
+                    found.push(q);
+                    open.push(q);
+                }
+            }
+        }
+        found
+    }
+
+    /// How many entries a result will have, where decisions follow from that.
+    fn expected(&self, id: QueryId, order: &Order) -> Option<Entries> {
+        let shape = &self.plan.query(id).shape;
+        let present = shape
+            .iter()
+            .map(|dim| super::order::size(dim, self.decided.is_measured).min(order.visited))
+            .collect();
+        self.decided.is_measured.then_some(Entries { count: order.visited, present })
     }
 
     /// The elementwise queries on what is stored that a query reads, and that those read: they are written in.

@@ -297,10 +297,16 @@ fn nest(
         numbers: plan.numbers.clone(),
     };
     let format = Format::of_lists(order.len()).ok()?;
-    let lists =
-        StoredInput { format, fill: start, is_hypersparse: false, width: Width::U64, may_store_fill: true };
+    let lists = StoredInput {
+        format,
+        fill: start,
+        is_hypersparse: false,
+        width: Width::U64,
+        may_store_fill: true,
+        entries: None,
+    };
     // Without a fill, so that the result is dense.
-    let mut steps = steps(&plan, &[Some(lists)], &[None], &[]);
+    let mut steps = steps(&plan, &[Some(lists)], &[None], &[], &crate::derive::Decided::default());
     match (steps.pop()?.program, steps.is_empty()) {
         (StepProgram::Nest(nest), true) => Some(*nest),
         _ => None,

@@ -29,13 +29,20 @@ fn check(text: &str, expected: Expect) {
         .parse()
         .unwrap();
         let fill = Scalar::zero(input.dtype);
-        Some(StoredInput { format, fill, is_hypersparse: false, width: Width::U32, may_store_fill: true })
+        Some(StoredInput {
+            format,
+            fill,
+            is_hypersparse: false,
+            width: Width::U32,
+            may_store_fill: true,
+            entries: None,
+        })
     };
     let inputs: Vec<Option<StoredInput>> = plan.inputs.iter().map(stored).collect();
     let fills = vec![Some(Scalar::zero(DType::F64)); plan.produces.0.len()];
     let mut found = String::new();
     let owned: Vec<bool> = plan.inputs.iter().map(|input| input.name.as_deref() == Some("given")).collect();
-    for step in steps(&plan, &inputs, &fills, &owned) {
+    for step in steps(&plan, &inputs, &fills, &owned, &crate::derive::Decided::default()) {
         match step.program {
             StepProgram::Dense(plan) => {
                 let words: Vec<&str> = plan.queries.iter().map(|query| &*query.word).collect();

@@ -12,6 +12,7 @@ use tj_tensor::Scalar;
 
 use super::{Chain, NestCode, Part, Step, StretchCode, Work, declared_input, stored_input};
 use crate::compile::{Canonical, canonical, compile_plan, finish};
+use crate::derive::{counted, derived};
 use crate::error::Error;
 use crate::executable::Executable;
 use crate::explain;
@@ -36,26 +37,26 @@ pub(crate) fn compile(
     let mut clock = Clock::new(observer);
     let mut canonical = canonical(outputs, known, options, &mut clock)?;
     let deferred = std::mem::take(&mut canonical.deferred);
-    let inputs = stored_inputs(&canonical);
+    let inputs = stored_inputs(&canonical, scheduler);
     let Canonical { plan, owned, .. } = canonical;
     let chain = compile_canonical(plan, &inputs, &owned, outputs, options, scheduler, &mut clock)?;
     Ok(Compiled { chain, deferred })
 }
 
 /// How each input of a program comes, if kernels walk it.
-pub(crate) fn stored_inputs(canonical: &Canonical) -> Vec<Option<StoredInput>> {
+pub(crate) fn stored_inputs(canonical: &Canonical, scheduler: &dyn Scheduler) -> Vec<Option<StoredInput>> {
     let inputs = canonical.plan.inputs.iter().zip(&canonical.storage);
-    inputs
-        .map(|(input, storage)| match &input.data {
-            Some(data) => stored_input(data),
-            None => declared_input(storage),
-        })
-        .collect()
+    let inputs = inputs.map(|(input, storage)| match &input.data {
+        Some(data) => stored_input(data),
+        None => declared_input(storage),
+    });
+    let inputs = inputs.collect();
+    if scheduler.reads_data() { counted(&canonical.plan, inputs) } else { inputs }
 }
 
 /// Compiles a canonical plan, whose inputs come like this; those that are `owned` may be updated.
 pub(crate) fn compile_canonical(
-    mut plan: Plan,
+    plan: Plan,
     inputs: &[Option<StoredInput>],
     owned: &[bool],
     outputs: &[LazyTensor],
@@ -70,8 +71,9 @@ pub(crate) fn compile_canonical(
         Some(_) | None => output.fill(),
     };
     let fills: Vec<Option<Scalar>> = outputs.iter().map(fill).collect();
+    let (mut plan, decided) = derived(plan, inputs, scheduler, clock)?;
     let mut guards = std::mem::take(&mut plan.guards);
-    let found = steps(&plan, inputs, &fills, owned);
+    let found = steps(&plan, inputs, &fills, owned, &decided);
     clock.done(Stage::Fuse, &|| explain::steps(&found));
     let mut compiled = Vec::with_capacity(found.len());
     for step in found {

@@ -1,0 +1,130 @@
+//! The workloads of the scheduler that reads data, beside the default one on the same data.
+//!
+//! `galley [--quick] [--threads 2] [--cases path3,triangle] [--repeat 7] [--json]`
+//!
+//! Columns in milliseconds: `plan`, what planning took; `cold`, the first computation of the program, planned and compiled; `hot`, the
+//! median of calls; `default`, the same by the default scheduler; and how many times as fast the first is.
+
+use std::io::Write;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use tensorjit::{CompileOptions, GalleyScheduler, LazyTensor, Reassociate, Tensor, clear_cache, compute_as};
+use tj_benches::galley::{WORKLOADS, inputs};
+use tj_benches::sparse::Data;
+use tj_benches::{Failure, median};
+
+/// Results differ by less than this much of the greatest value.
+const TOLERANCE: f64 = 1e-3;
+
+/// A program that takes longer than this is run once.
+const LONG: Duration = Duration::from_secs(2);
+
+struct Options {
+    quick: bool,
+    threads: usize,
+    cases: Option<Vec<String>>,
+    repeat: usize,
+    json: bool,
+}
+
+fn options() -> Result<Options, Failure> {
+    let mut options = Options { quick: false, threads: 0, cases: None, repeat: 7, json: false };
+    let mut words = std::env::args().skip(1);
+    while let Some(word) = words.next() {
+        let mut value = |what: &str| words.next().ok_or(format!("{word} needs {what}"));
+        match word.as_str() {
+            "--quick" => options.quick = true,
+            "--json" => options.json = true,
+            "--threads" => options.threads = value("a number")?.parse()?,
+            "--cases" => options.cases = Some(value("names")?.split(',').map(str::to_string).collect()),
+            "--repeat" => options.repeat = value("a number")?.parse()?,
+            _ => {
+                let known = "--quick, --json, --threads, --cases and --repeat";
+                return Err(format!("{word} is not an option; there are {known}").into());
+            }
+        }
+    }
+    Ok(options)
+}
+
+/// The first call, and the median of later ones.
+struct Timed {
+    result: Tensor,
+    cold: f64,
+    hot: f64,
+}
+
+fn timed(
+    build: fn(&Data) -> Result<LazyTensor, Failure>,
+    data: &Data,
+    options: &CompileOptions,
+    repeat: usize,
+) -> Result<Timed, Failure> {
+    clear_cache();
+    let since = Instant::now();
+    let (result, _) = compute_as(build(data)?, options)?;
+    let first = since.elapsed();
+    let mut samples = Vec::new();
+    for _ in 0..if first > LONG { 1 } else { repeat } {
+        let since = Instant::now();
+        compute_as(build(data)?, options)?;
+        samples.push(since.elapsed().as_secs_f64() * 1e3);
+    }
+    Ok(Timed { result, cold: first.as_secs_f64() * 1e3, hot: median(&samples) })
+}
+
+/// The greatest difference, as a part of the greatest value.
+fn difference(a: &Tensor, b: &Tensor) -> Result<f64, Failure> {
+    let values = |tensor: &Tensor| -> Result<Vec<f64>, Failure> {
+        Ok(tensor.to_dense()?.cast(tensorjit::DType::F64)?.to_vec::<f64>()?)
+    };
+    let (a, b) = (values(a)?, values(b)?);
+    let scale = b.iter().fold(1e-300_f64, |most, x| most.max(x.abs()));
+    Ok(a.iter().zip(&b).map(|(x, y)| (x - y).abs() / scale).fold(0.0, f64::max))
+}
+
+fn main() -> Result<(), Failure> {
+    let options = options()?;
+    let mut out = std::io::stdout().lock();
+    if !options.json {
+        let titles = ["cold", "hot", "default", "ratio"];
+        write!(out, "{:16}", "workload")?;
+        titles.iter().try_for_each(|title| write!(out, "{title:>12}"))?;
+        writeln!(out)?;
+    }
+    let mut rows = Vec::new();
+    for (name, build) in WORKLOADS {
+        if options.cases.as_ref().is_some_and(|cases| !cases.iter().any(|case| case == name)) {
+            continue;
+        }
+        let plain = CompileOptions { threads: options.threads, ..Default::default() };
+        let data = inputs(name, options.quick, plain.clone())?;
+        let scheduler = GalleyScheduler::new(Reassociate::Expand);
+        let planned = CompileOptions { scheduler: Some(Arc::new(scheduler)), ..plain.clone() };
+        if let Ok(stage) = std::env::var("TENSORJIT_EXPLAIN") {
+            let explanation = tensorjit::explain_with(&[build(&data)?], planned.clone())?;
+            writeln!(out, "{name}\n{}", explanation.stage(&stage).unwrap_or_default())?;
+        }
+        let ours = timed(build, &data, &planned, options.repeat)?;
+        let default = timed(build, &data, &plain, options.repeat)?;
+        let error = difference(&ours.result, &default.result)?;
+        if error.is_nan() || error > TOLERANCE {
+            return Err(format!("{name}: results differ by {error:.2e}").into());
+        }
+        let ratio = default.hot / ours.hot;
+        if options.json {
+            rows.push(json!({
+                "workload": name, "cold": ours.cold, "hot": ours.hot, "default": default.hot, "ratio": ratio,
+            }));
+            continue;
+        }
+        writeln!(out, "{name:16}{:12.3}{:12.3}{:12.3}{ratio:12.2}", ours.cold, ours.hot, default.hot)?;
+        out.flush()?;
+    }
+    if options.json {
+        writeln!(out, "{}", serde_json::to_string_pretty(&rows)?)?;
+    }
+    Ok(())
+}

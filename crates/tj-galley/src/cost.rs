@@ -1,0 +1,359 @@
+//! What a step costs: the rounds of its loops, what it writes, and what it puts into another order first.
+//!
+//! **Unit.** One round of a loop along a list, some nanoseconds.
+//!
+//! **Orders of loops** are found by Selinger's dynamic program over sets of indices: what is left to do inside depends on which
+//! indices are bound, and not on the order in which they were. A loop goes along the shortest list that may lead it; the others
+//! are looked up.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+use tj_ir::expr::Source;
+use tj_ir::{Dim, Op};
+use tj_plan::derive::form::{Form, IndexSet, Kind, Leaf, NodeId, bit, members};
+use tj_plan::derive::{Step, fill_decides};
+use tj_plan::plan::Plan;
+use tj_plan::scheduler::Sizes;
+use tj_plan::sparse::{StoredInput, plain};
+
+use crate::support::{Degrees, Sums, Support};
+
+/// What a round costs in which nothing is looked up, and that may run in lanes.
+const DENSE: f64 = 0.25;
+
+/// What a multiplication costs in a product of dense matrices.
+const GEMM: f64 = 0.04;
+
+/// What it costs to look an entry up in another list.
+const LOOK_UP: f64 = 0.7;
+
+/// What it costs to read across the rows of a dense argument.
+const STRIDE: f64 = 1.5;
+
+/// What it costs to write an element of a dense result.
+const WRITE: f64 = 0.5;
+
+/// What it costs to write an entry of a result that is stored by levels.
+const STORE: f64 = 4.0;
+
+/// What it costs to collect a term of a row.
+const COLLECT: f64 = 2.0;
+
+/// What it costs to put an entry of an argument into another order, which is remembered, and of an intermediate result.
+const CONVERT: [f64; 2] = [2.0, 6.0];
+
+/// What a step costs whatever it does: its call, its arguments, its result.
+const CALL: f64 = 3000.0;
+
+/// Results of at least this part of all elements are dense.
+const SPARSE: f64 = 0.125;
+
+/// Loops of which all orders are tried.
+const MAX_EXACT: usize = 8;
+
+/// What is known of a plan.
+pub struct Facts<'p> {
+    plan: &'p Plan,
+    inputs: &'p [Option<StoredInput>],
+    /// The entries of inputs, by their axes.
+    counted: Vec<Option<(f64, SmallVec<[Degrees; 4]>)>>,
+    sums: Sums,
+}
+
+/// A step and what it costs.
+#[derive(Clone, Debug)]
+pub struct Priced {
+    /// In all.
+    pub cost: f64,
+    /// Rounds of its innermost loops.
+    pub rounds: f64,
+    /// Where its result differs from its fill; none if everywhere.
+    pub result: Option<Arc<Support>>,
+    /// Its loops, outermost first.
+    pub order: SmallVec<[u8; 8]>,
+}
+
+/// What steps gave before.
+pub type Known = [Option<Arc<Support>>];
+
+/// A factor that leads or is looked up, and the order of its levels.
+struct Factor {
+    support: Arc<Support>,
+    levels: SmallVec<[u8; 4]>,
+    is_input: bool,
+}
+
+impl<'p> Facts<'p> {
+    /// Reads the statistics of the arguments of a plan.
+    pub fn new(plan: &'p Plan, inputs: &'p [Option<StoredInput>]) -> Facts<'p> {
+        let of = |(at, stored): (usize, &Option<StoredInput>)| {
+            stored.as_ref()?;
+            let data = plan.inputs[at].data.as_ref()?;
+            let count = data.stored_count() as f64;
+            let axis = |axis: usize| match data.degrees(axis) {
+                Some(degrees) => Degrees::counted(&degrees),
+                None => Degrees::Even((data.shape()[axis] as f64).min(count)),
+            };
+            Some((count, (0..data.rank()).map(axis).collect()))
+        };
+        let counted = inputs.iter().enumerate().map(of).collect();
+        Facts { plan, inputs, counted, sums: Sums::default() }
+    }
+
+    /// How far an index runs.
+    pub fn size(&self, form: &Form, index: u8) -> f64 {
+        Sizes.guess(&form.extents[usize::from(index)]).max(1.0)
+    }
+
+    /// What a step costs, when those before it gave what is `known`.
+    pub fn price(&self, form: &Form, step: &Step, known: &Known) -> Priced {
+        let size = |index: u8| self.size(form, index);
+        let factors = self.factors(form, step.body, known);
+        let supports: SmallVec<[&Support; 6]> = factors.iter().map(|factor| &*factor.support).collect();
+        let all = step.indices();
+        let kept = step.axes.iter().fold(0, |all, &axis| all | bit(axis));
+        let cells: f64 = step.axes.iter().map(|&axis| size(axis)).product();
+        let result = (!supports.is_empty()).then(|| self.sums.kept(&supports, all, kept, &size));
+        let count = result.as_ref().map_or(cells, |support| support.count.min(cells));
+        let (loops, order, rounds) = self.loops(form, step, &factors, &supports);
+        let first = order.iter().position(|index| step.reduced.contains(index)).unwrap_or(order.len());
+        let is_mixed = order[first..].iter().any(|index| step.axes.contains(index));
+        let is_sparse = count < SPARSE * cells && !step.axes.is_empty();
+        let writes = match (is_sparse, is_mixed) {
+            (true, true) => STORE * count + COLLECT * rounds,
+            (true, false) => STORE * count,
+            (false, _) => WRITE * cells,
+        };
+        let cost = CALL + loops + writes;
+        Priced { cost, rounds, result: result.map(Arc::new), order }
+    }
+
+    /// What it costs to evaluate what is left when nothing is reduced any more.
+    pub fn rest(&self, form: &Form, known: &Known) -> f64 {
+        if matches!(form.node(form.root).kind, Kind::Read(_)) {
+            return 0.0;
+        }
+        let cells: f64 = (0..form.rank as u8).map(|axis| self.size(form, axis)).product();
+        let count = self.support(form, form.root, known).map_or(cells, |support| 4.0 * support.count);
+        CALL + count.min(cells)
+    }
+
+    fn loops(
+        &self,
+        form: &Form,
+        step: &Step,
+        factors: &[Factor],
+        supports: &[&Support],
+    ) -> (f64, SmallVec<[u8; 8]>, f64) {
+        let size = |index: u8| self.size(form, index);
+        let all = step.indices();
+        let volume: f64 = members(all).map(size).product();
+        if supports.is_empty() && self.is_contraction(form, step) {
+            return (GEMM * volume, members(all).collect(), volume);
+        }
+        let mut rounds_of: FxHashMap<IndexSet, f64> = FxHashMap::default();
+        let mut rounds =
+            |set: IndexSet| *rounds_of.entry(set).or_insert_with(|| self.sums.joined(supports, set, &size));
+        // For each set of bound indices the cheapest way to bind them, and which arguments it puts into another order.
+        let mut best: FxHashMap<IndexSet, (f64, SmallVec<[u8; 8]>, u64)> = FxHashMap::default();
+        best.insert(0, (0.0, SmallVec::new(), 0));
+        let count = all.count_ones() as usize;
+        let mut frontier: Vec<IndexSet> = vec![0];
+        for _ in 0..count {
+            let mut next: Vec<IndexSet> = Vec::new();
+            for &set in &frontier {
+                let (cost, order, converted) = best[&set].clone();
+                for index in members(all & !set) {
+                    let outside = if set == 0 { 1.0 } else { rounds(set) };
+                    let inside = set | bit(index);
+                    let (step_cost, now) =
+                        self.bind(form, step, factors, (set, index), outside, rounds(inside), converted);
+                    let all_cost = cost + step_cost;
+                    let known = best.get(&inside);
+                    if known.is_none_or(|(known, _, _)| all_cost < *known) {
+                        if known.is_none() {
+                            next.push(inside);
+                        }
+                        let mut order = order.clone();
+                        order.push(index);
+                        best.insert(inside, (all_cost, order, now));
+                    }
+                }
+            }
+            if count > MAX_EXACT && next.len() > 1 {
+                next.sort_by(|a, b| best[a].0.total_cmp(&best[b].0));
+                next.truncate(1);
+            }
+            frontier = next;
+        }
+        let (cost, order, _) = best.remove(&all).unwrap_or((volume, members(all).collect(), 0));
+        (cost, order, rounds(all))
+    }
+
+    /// What it costs to go into the loop of an index inside of others.
+    #[allow(clippy::too_many_arguments)]
+    fn bind(
+        &self,
+        form: &Form,
+        step: &Step,
+        factors: &[Factor],
+        (set, index): (IndexSet, u8),
+        outside: f64,
+        inside: f64,
+        converted: u64,
+    ) -> (f64, u64) {
+        let mut fan = f64::INFINITY;
+        let mut others = -1.0;
+        let mut cost = 0.0;
+        let mut now = converted;
+        for (at, factor) in factors.iter().enumerate() {
+            let own = factor.support.indices();
+            if own & bit(index) == 0 {
+                continue;
+            }
+            let before = if own & set == 0 { 1.0 } else { factor.support.count_at(own & set) };
+            fan = fan.min(factor.support.count_at(own & (set | bit(index))) / before.max(1e-9));
+            others += 1.0;
+            let earlier = factor.levels.iter().take_while(|&&level| level != index);
+            if earlier.copied().any(|level| set & bit(level) == 0) && now & (1 << at) == 0 {
+                now |= 1 << at;
+                cost += CONVERT[usize::from(!factor.is_input)] * factor.support.count;
+            }
+        }
+        let is_innermost = (set | bit(index)) == step.indices();
+        if fan.is_infinite() {
+            let size = self.size(form, index);
+            let across = if is_innermost { self.across(form, step.body, index) } else { 0.0 };
+            let round = if is_innermost { DENSE + STRIDE * across } else { 1.0 };
+            return (cost + outside * size * round, now);
+        }
+        (cost + outside * fan * (1.0 + LOOK_UP * others) + inside, now)
+    }
+
+    /// How many dense arguments are read across their rows by the loop of an index.
+    fn across(&self, form: &Form, body: NodeId, index: u8) -> f64 {
+        let uses = |dim: &Dim| plain(dim) == Some(u32::from(index));
+        let is_across = |node: &NodeId| match &form.node(*node).kind {
+            Kind::Read(leaf) => match &form.leaves[*leaf as usize] {
+                Leaf::Source(_, at) => {
+                    at.split_last().is_some_and(|(last, others)| others.iter().any(uses) && !uses(last))
+                }
+                Leaf::Step(step) => form.steps[*step as usize]
+                    .axes
+                    .split_last()
+                    .is_some_and(|(last, others)| others.contains(&index) && *last != index),
+            },
+            Kind::Const(_) | Kind::Number(_) | Kind::Size(_) | Kind::Map(..) => false,
+        };
+        form.below(body).iter().filter(|node| is_across(node)).count() as f64
+    }
+
+    fn is_contraction(&self, form: &Form, step: &Step) -> bool {
+        let Kind::Map(Op::Mul, args) = &form.node(step.body).kind else { return false };
+        let &[a, b] = args.as_slice() else { return false };
+        let is_read = |node: NodeId| matches!(form.node(node).kind, Kind::Read(_));
+        let (a_set, b_set) = (form.node(a).indices, form.node(b).indices);
+        is_read(a) && is_read(b) && a_set & !b_set != 0 && b_set & !a_set != 0 && step.reduced.len() == 1
+    }
+
+    /// The factors that decide where a body differs from what changes nothing.
+    fn factors(&self, form: &Form, body: NodeId, known: &Known) -> SmallVec<[Factor; 6]> {
+        if let Kind::Map(op, args) = &form.node(body).kind {
+            let deciding = args
+                .iter()
+                .enumerate()
+                .filter(|&(at, &arg)| form.node(arg).fill.is_some_and(|fill| fill_decides(*op, at, fill)));
+            let factors: SmallVec<[Factor; 6]> =
+                deciding.filter_map(|(_, &arg)| self.factor(form, arg, known)).collect();
+            if !factors.is_empty() {
+                return factors;
+            }
+        }
+        self.factor(form, body, known).into_iter().collect()
+    }
+
+    fn factor(&self, form: &Form, node: NodeId, known: &Known) -> Option<Factor> {
+        let support = self.support(form, node, known)?;
+        let (levels, is_input) = match &form.node(node).kind {
+            Kind::Read(leaf) => match &form.leaves[*leaf as usize] {
+                Leaf::Source(Source::Input(i), at) => {
+                    let own = self.inputs.get(*i as usize).and_then(Option::as_ref).map(StoredInput::order);
+                    let levels = own.unwrap_or_else(|| (0..at.len()).collect()).into_iter();
+                    (levels.filter_map(|dim| Some(plain(&at[dim])? as u8)).collect(), true)
+                }
+                Leaf::Source(Source::Def(_), _) => (SmallVec::new(), false),
+                Leaf::Step(step) => (form.steps[*step as usize].axes.iter().copied().collect(), false),
+            },
+            Kind::Const(_) | Kind::Number(_) | Kind::Size(_) | Kind::Map(..) => (SmallVec::new(), false),
+        };
+        Some(Factor { support, levels, is_input })
+    }
+
+    /// Where a node differs from its fill; none if that may be everywhere.
+    fn support(&self, form: &Form, node: NodeId, known: &Known) -> Option<Arc<Support>> {
+        let size = |index: u8| self.size(form, index);
+        match &form.node(node).kind {
+            Kind::Const(_) | Kind::Number(_) | Kind::Size(_) => None,
+            Kind::Read(leaf) => match &form.leaves[*leaf as usize] {
+                Leaf::Step(step) => known.get(*step as usize)?.clone(),
+                Leaf::Source(Source::Def(_), _) => None,
+                Leaf::Source(Source::Input(i), at) => self.read(form, *i as usize, at).map(Arc::new),
+            },
+            Kind::Map(op, args) => {
+                form.node(node).fill?;
+                let at = form.node(node).indices;
+                let deciding = self.factors_of(form, *op, args, known);
+                if !deciding.is_empty() {
+                    let own: SmallVec<[&Support; 6]> = deciding.iter().map(|support| &**support).collect();
+                    return Some(Arc::new(self.sums.kept(&own, at, at, &size)));
+                }
+                let mut parts: SmallVec<[Arc<Support>; 4]> = SmallVec::new();
+                for &arg in args {
+                    if form.node(arg).indices == 0 {
+                        continue;
+                    }
+                    parts.push(self.support(form, arg, known)?);
+                }
+                let own: SmallVec<[&Support; 6]> = parts.iter().map(|support| &**support).collect();
+                (!own.is_empty()).then(|| Arc::new(self.sums.united(&own, at, &size)))
+            }
+        }
+    }
+
+    fn factors_of(&self, form: &Form, op: Op, args: &[NodeId], known: &Known) -> SmallVec<[Arc<Support>; 6]> {
+        let deciding = args
+            .iter()
+            .enumerate()
+            .filter(|&(at, &arg)| form.node(arg).fill.is_some_and(|fill| fill_decides(op, at, fill)));
+        deciding.filter_map(|(_, &arg)| self.support(form, arg, known)).collect()
+    }
+
+    /// Where an argument is read that has entries.
+    fn read(&self, form: &Form, input: usize, at: &[Dim]) -> Option<Support> {
+        let (count, degrees) = self.counted.get(input)?.as_ref()?;
+        let shape = &self.plan.inputs[input].shape;
+        let mut count = *count;
+        let mut axes: SmallVec<[(u8, Degrees); 4]> = SmallVec::new();
+        for (axis, dim) in at.iter().enumerate() {
+            let size = Sizes.guess(&shape[axis]).max(1.0);
+            match plain(dim) {
+                Some(index) if axes.iter().all(|(own, _)| *own != index as u8) => {
+                    axes.push((index as u8, degrees[axis].clone()));
+                }
+                // A diagonal, or one coordinate of many.
+                Some(_) => count /= size,
+                None if dim.is_const().is_some() => count /= size,
+                None => {
+                    let index = dim.symbols().find_map(|symbol| symbol.as_index())?;
+                    if axes.iter().all(|(own, _)| *own != index as u8) {
+                        axes.push((index as u8, Degrees::Even(self.size(form, index as u8))));
+                    }
+                }
+            }
+        }
+        axes.sort_by_key(|(index, _)| *index);
+        Some(Support { count: count.max(1e-9), axes })
+    }
+}
