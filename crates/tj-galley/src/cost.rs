@@ -16,7 +16,7 @@ use tj_plan::derive::form::{Form, IndexSet, Kind, Leaf, NodeId, bit, members};
 use tj_plan::derive::{Step, fill_decides};
 use tj_plan::plan::Plan;
 use tj_plan::scheduler::Sizes;
-use tj_plan::sparse::{StoredInput, plain};
+use tj_plan::sparse::{StoredInput, order, plain};
 
 use crate::support::{Degrees, Sums, Support};
 
@@ -47,8 +47,8 @@ const CONVERT: [f64; 2] = [2.0, 6.0];
 /// What a step costs whatever it does: its call, its arguments, its result.
 const CALL: f64 = 3000.0;
 
-/// Results of at least this part of all elements are dense.
-const SPARSE: f64 = 0.125;
+/// Results of at least this part of all elements are dense, and what is kept on the way.
+const SPARSE: [f64; 2] = [0.125, order::KEPT_DENSE];
 
 /// Loops of which all orders are tried.
 const MAX_EXACT: usize = 8;
@@ -69,9 +69,9 @@ pub struct Priced {
     pub cost: f64,
     /// Rounds of its innermost loops.
     pub rounds: f64,
-    /// Where its result differs from its fill; none if everywhere.
+    /// Where its result differs from its fill; none if everywhere. Its indices are places among those of the step.
     pub result: Option<Arc<Support>>,
-    /// Its loops, outermost first.
+    /// Its loops, outermost first, as places among the axes and what is reduced.
     pub order: SmallVec<[u8; 8]>,
 }
 
@@ -120,14 +120,21 @@ impl<'p> Facts<'p> {
         let (loops, order, rounds) = self.loops(form, step, &factors, &supports);
         let first = order.iter().position(|index| step.reduced.contains(index)).unwrap_or(order.len());
         let is_mixed = order[first..].iter().any(|index| step.axes.contains(index));
-        let is_sparse = count < SPARSE * cells && !step.axes.is_empty();
+        let is_kept = !(form.reductions.is_empty() && form.is_read(form.root));
+        let is_sparse = count < SPARSE[usize::from(is_kept)] * cells && !step.axes.is_empty();
         let writes = match (is_sparse, is_mixed) {
             (true, true) => STORE * count + COLLECT * rounds,
             (true, false) => STORE * count,
             (false, _) => WRITE * cells,
         };
         let cost = CALL + loops + writes;
-        Priced { cost, rounds, result: result.map(Arc::new), order }
+        // Of what is dense, every element is visited.
+        let result = result.filter(|_| is_sparse || step.axes.is_empty());
+        // By their places, so that the same step with other indices is the same.
+        let all: SmallVec<[u8; 8]> = step.axes.iter().chain(&step.reduced).copied().collect();
+        let role = |index: u8| all.iter().position(|&own| own == index).unwrap_or(0) as u8;
+        let order = order.into_iter().map(role).collect();
+        Priced { cost, rounds, result: result.map(|support| Arc::new(support.by_role(&role))), order }
     }
 
     /// What it costs to evaluate what is left when nothing is reduced any more.

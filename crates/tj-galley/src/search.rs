@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
+use tj_plan::derive::Elimination;
 use tj_plan::derive::form::{Form, IndexSet, bit};
 
 use crate::cost::{Facts, Priced};
@@ -19,8 +20,8 @@ const BUDGET: usize = 4000;
 /// A way to compute a form, and what it is expected to cost.
 #[derive(Clone, Debug)]
 pub struct Way {
-    /// What each step eliminates, outermost first.
-    pub steps: Vec<Vec<u8>>,
+    /// What each step eliminates.
+    pub steps: Vec<Elimination>,
     /// What each step costs.
     pub priced: Vec<Priced>,
     /// In all.
@@ -31,31 +32,62 @@ pub struct Way {
 struct State {
     form: Form,
     known: Vec<Option<Arc<Support>>>,
+    /// What each step computes.
+    signatures: Vec<u64>,
     way: Way,
+}
+
+/// Steps that were priced before: the same step comes up after others in any order.
+#[derive(Default)]
+pub struct Seen {
+    steps: FxHashMap<u64, Priced>,
 }
 
 impl State {
     fn new(form: &Form) -> State {
         let way = Way { steps: Vec::new(), priced: Vec::new(), cost: 0.0 };
-        State { form: form.clone(), known: Vec::new(), way }
+        State { form: form.clone(), known: Vec::new(), signatures: Vec::new(), way }
     }
 
-    /// After one more step, which costs the second.
-    fn after(&self, facts: &Facts<'_>, choice: &[u8]) -> Option<State> {
+    /// After one more step.
+    fn after(&self, facts: &Facts<'_>, seen: &mut Seen, choice: &[u8]) -> Option<State> {
         let mut next = self.clone();
         let step = next.form.eliminate(choice)?.clone();
-        let priced = facts.price(&next.form, &step, &next.known);
-        // Reductions run in the order of their loops.
+        let is_result = next.form.reductions.is_empty() && next.form.is_read(next.form.root);
+        let signature = next.form.signature(&step, &next.signatures) ^ u64::from(is_result);
+        let priced =
+            seen.steps.entry(signature).or_insert_with(|| facts.price(&next.form, &step, &next.known));
+        // Roles, since the same step has other indices elsewhere.
+        let all: SmallVec<[u8; 8]> = step.axes.iter().chain(&step.reduced).copied().collect();
+        let order: Vec<u8> = priced.order.iter().map(|&role| all[usize::from(role)]).collect();
         let mut reduced: Vec<u8> = choice.to_vec();
-        reduced.sort_by_key(|index| priced.order.iter().position(|own| own == index));
-        next.known.push(priced.result.clone());
-        next.way.cost += priced.cost;
-        next.way.steps.push(reduced);
-        next.way.priced.push(priced);
+        reduced.sort_by_key(|index| order.iter().position(|own| own == index));
+        let result = priced.result.as_ref().map(|support| Arc::new(support.renamed(&all)));
+        let mut cost = priced.cost;
+        // What is kept has its axes in the order in which it is made, and a result its own.
+        let order = if is_result { Vec::new() } else { order };
+        next.form.keep_in_order(&order);
+        let made = next.form.steps.last().map(|step| next.form.signature(step, &next.signatures))?;
+        if next.signatures.contains(&made) {
+            cost = 0.0;
+        }
+        next.way.priced.push(Priced { cost, ..priced.clone() });
+        next.known.push(result);
+        next.signatures.push(made);
+        next.way.cost += cost;
+        next.way.steps.push(Elimination { reduced, order });
         if next.form.reductions.is_empty() {
             next.way.cost += facts.rest(&next.form, &next.known);
         }
         Some(next)
+    }
+
+    /// What can be eliminated now, of what has to be looked at together.
+    fn choices(&self) -> Vec<SmallVec<[u8; 6]>> {
+        let component = self.form.component();
+        let mut choices = self.form.choices();
+        choices.retain(|choice| choice.first().is_some_and(|&index| component & bit(index) != 0));
+        choices
     }
 
     fn left(&self) -> IndexSet {
@@ -65,19 +97,19 @@ impl State {
 
 /// The cheapest way that is found.
 pub fn search(facts: &Facts<'_>, form: &Form) -> Option<Way> {
-    let mut best = greedy(facts, form);
-    let mut seen: FxHashMap<IndexSet, f64> = FxHashMap::default();
-    let mut budget = BUDGET;
-    below(facts, State::new(form), &mut best, &mut seen, &mut budget);
+    let mut seen = Seen::default();
+    let mut best = greedy(facts, form, &mut seen);
+    let mut search = Search { facts, seen, cheapest: FxHashMap::default(), budget: BUDGET };
+    search.below(State::new(form), &mut best);
     best
 }
 
 /// The cheapest step, again and again.
-pub fn greedy(facts: &Facts<'_>, form: &Form) -> Option<Way> {
+fn greedy(facts: &Facts<'_>, form: &Form, seen: &mut Seen) -> Option<Way> {
     let mut state = State::new(form);
     while !state.form.reductions.is_empty() {
-        let choices = state.form.choices();
-        let next = choices.iter().filter_map(|choice| state.after(facts, choice));
+        let choices = state.choices();
+        let next = choices.iter().filter_map(|choice| state.after(facts, seen, choice));
         state = next.min_by(|a, b| a.way.cost.total_cmp(&b.way.cost))?;
     }
     Some(state.way)
@@ -86,14 +118,15 @@ pub fn greedy(facts: &Facts<'_>, form: &Form) -> Option<Way> {
 /// One reduction after the other, as they are written.
 pub fn written(facts: &Facts<'_>, form: &Form) -> Option<Way> {
     let mut state = State::new(form);
+    let seen = &mut Seen::default();
     while !state.form.reductions.is_empty() {
         let choices = state.form.choices();
         let rank = |choice: &SmallVec<[u8; 6]>| {
             choice.first().and_then(|&index| state.form.reduction(index)).map(|reduction| reduction.rank)
         };
         let first = choices.iter().min_by_key(|choice| rank(choice))?;
-        let all = state.after(facts, first);
-        let one = state.after(facts, &first[..1]);
+        let all = state.after(facts, seen, first);
+        let one = state.after(facts, seen, &first[..1]);
         state = match (all, one) {
             (Some(all), Some(one)) if one.way.cost < all.way.cost => one,
             (Some(all), _) => all,
@@ -103,35 +136,41 @@ pub fn written(facts: &Facts<'_>, form: &Form) -> Option<Way> {
     Some(state.way)
 }
 
-/// Looks for a way below what a state costs that is cheaper than the best one. As deep as there are reductions.
-fn below(
-    facts: &Facts<'_>,
-    state: State,
-    best: &mut Option<Way>,
-    seen: &mut FxHashMap<IndexSet, f64>,
-    budget: &mut usize,
-) {
-    let bound = |best: &Option<Way>| best.as_ref().map_or(f64::INFINITY, |way| way.cost);
-    if state.form.reductions.is_empty() {
-        if state.way.cost < bound(best) {
-            *best = Some(state.way);
-        }
-        return;
-    }
-    let mut next: Vec<State> = Vec::new();
-    for choice in state.form.choices() {
-        if *budget == 0 {
+/// Branch and bound.
+struct Search<'f, 'p> {
+    facts: &'f Facts<'p>,
+    seen: Seen,
+    /// The cheapest way so far to what is left.
+    cheapest: FxHashMap<IndexSet, f64>,
+    budget: usize,
+}
+
+impl Search<'_, '_> {
+    /// Looks for a way on from a state that is cheaper than the best one. As deep as there are reductions.
+    fn below(&mut self, state: State, best: &mut Option<Way>) {
+        let bound = |best: &Option<Way>| best.as_ref().map_or(f64::INFINITY, |way| way.cost);
+        if state.form.reductions.is_empty() {
+            if state.way.cost < bound(best) {
+                *best = Some(state.way);
+            }
             return;
         }
-        *budget -= 1;
-        next.extend(state.after(facts, &choice).filter(|next| next.way.cost < bound(best)));
-    }
-    next.sort_by(|a, b| a.way.cost.total_cmp(&b.way.cost));
-    for next in next {
-        let known = seen.entry(next.left()).or_insert(f64::INFINITY);
-        if next.way.cost < *known && next.way.cost < bound(best) {
-            *known = next.way.cost;
-            below(facts, next, best, seen, budget);
+        let mut next: Vec<State> = Vec::new();
+        for choice in state.choices() {
+            if self.budget == 0 {
+                return;
+            }
+            self.budget -= 1;
+            let after = state.after(self.facts, &mut self.seen, &choice);
+            next.extend(after.filter(|next| next.way.cost < bound(best)));
+        }
+        next.sort_by(|a, b| a.way.cost.total_cmp(&b.way.cost));
+        for next in next {
+            let known = self.cheapest.entry(next.left()).or_insert(f64::INFINITY);
+            if next.way.cost < *known && next.way.cost < bound(best) {
+                *known = next.way.cost;
+                self.below(next, best);
+            }
         }
     }
 }

@@ -71,6 +71,21 @@ impl Support {
         self.part(at).map_or(1.0, |part| part.count)
     }
 
+    /// With other names for its indices.
+    #[must_use]
+    pub fn by_role(&self, role: &dyn Fn(u8) -> u8) -> Support {
+        let mut axes: SmallVec<[(u8, Degrees); 4]> =
+            self.axes.iter().map(|(index, degrees)| (role(*index), degrees.clone())).collect();
+        axes.sort_by_key(|(index, _)| *index);
+        Support { count: self.count, axes }
+    }
+
+    /// With these names for places.
+    #[must_use]
+    pub fn renamed(&self, names: &[u8]) -> Support {
+        self.by_role(&|place| names.get(usize::from(place)).copied().unwrap_or(place))
+    }
+
     fn part(&self, at: IndexSet) -> Option<Part<'_>> {
         let own: SmallVec<[&Degrees; 4]> =
             self.axes.iter().filter(|(index, _)| at & bit(*index) != 0).map(|(_, degrees)| degrees).collect();

@@ -52,15 +52,24 @@ pub enum Shape {
     Expanded,
 }
 
-/// How one query is computed: reductions in the order in which they are eliminated, each step one or several at once.
+/// How one query is computed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Derived {
     /// The query.
     pub query: QueryId,
     /// How its sums are taken.
     pub shape: Shape,
-    /// The indices that each step eliminates, outermost first, by their numbers in the form of that shape.
-    pub steps: Vec<Vec<u8>>,
+    /// Reductions in the order in which they are eliminated, by the numbers of indices in the form of that shape.
+    pub steps: Vec<Elimination>,
+}
+
+/// One or several reductions, eliminated at once.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Elimination {
+    /// Their indices, outermost first.
+    pub reduced: Vec<u8>,
+    /// The indices in whose order axes are kept; others follow, ascending.
+    pub order: Vec<u8>,
 }
 
 /// What a scheduler makes of a plan; a query that is not in it is computed as it stands.
@@ -149,7 +158,9 @@ pub fn rearrange(
         let form = form_of(plan, &fill_of(inputs), &roots, root.query, derived.shape);
         let mut form = form.ok_or_else(|| illegal("has no form to derive from"))?;
         for step in &derived.steps {
-            form.eliminate(step).ok_or_else(|| illegal(&format!("{step:?} cannot be eliminated now")))?;
+            form.eliminate(&step.reduced)
+                .ok_or_else(|| illegal(&format!("{:?} cannot be eliminated now", step.reduced)))?;
+            form.keep_in_order(&step.order);
         }
         if !form.reductions.is_empty() {
             return Err(illegal("leaves reductions"));

@@ -4,18 +4,22 @@
 //! stops at an operator that it would pass, the arguments that depend on the index are combined, and with them those that
 //! depend on nothing else than these: they only leave terms out. All else of that operator stays outside.
 
+use std::hash::{Hash, Hasher};
+
+use rustc_hash::FxHasher;
 use smallvec::SmallVec;
 use tj_ir::ReduceOp;
 
 use super::form::{Form, IndexSet, Kind, Leaf, Node, NodeId, Reduction, bit, members};
 use super::laws::{fill_of_reduce, is_free, passes};
+use crate::sparse::plain;
 
 /// A query that an elimination gave.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
     /// How values combine.
     pub op: ReduceOp,
-    /// The indices of its axes, ascending.
+    /// The indices of its axes, in order.
     pub axes: SmallVec<[u8; 6]>,
     /// The indices that it reduces, outermost first.
     pub reduced: SmallVec<[u8; 6]>,
@@ -64,22 +68,106 @@ impl Form {
         choices
     }
 
-    /// Eliminates these indices, outermost first, at the place of the first one. `None`, and nothing is changed, if no law
-    /// allows that now.
+    /// Eliminates these indices, outermost first, at the place of one of them that suits the others. `None`, and nothing is
+    /// changed, if no law allows that now.
     pub fn eliminate(&mut self, indices: &[u8]) -> Option<&Step> {
-        let first = *self.reduction(*indices.first()?)?;
-        let low = self.low(&first)?;
+        let is_twice = |index: &u8| indices.iter().filter(|&own| own == index).count() > 1;
+        if indices.iter().any(is_twice) {
+            return None;
+        }
+        let low = indices.iter().find_map(|&leader| self.place_of(indices, leader))?;
+        let op = self.reduction(*indices.first()?)?.op;
+        Some(self.take(&low, indices, op))
+    }
+
+    /// Where all these indices can be eliminated at once: where one of them is.
+    fn place_of(&self, indices: &[u8], leader: u8) -> Option<Low> {
+        let first = self.reduction(leader)?;
+        let low = self.low(first)?;
         for &index in indices {
             let other = self.reduction(index)?;
-            let is_same = other.op == first.op && (index == first.index || self.shares(other, &low));
-            if !is_same || indices.iter().filter(|&&i| i == index).count() > 1 {
+            if other.op != first.op || (index != leader && !self.shares(other, &low)) {
                 return None;
             }
         }
-        if !self.is_ready(&low, indices, first.op) {
-            return None;
+        self.is_ready(&low, indices, first.op).then_some(low)
+    }
+
+    /// A number for what a step computes, the same for steps that compute the same. Those before it are in `known`.
+    pub fn signature(&self, step: &Step, known: &[u64]) -> u64 {
+        let mut hasher = FxHasher::default();
+        let role = |index: u8| {
+            let all = step.axes.iter().chain(&step.reduced);
+            all.copied().position(|own| own == index).map_or(u64::MAX, |place| place as u64)
+        };
+        (step.op, step.axes.len()).hash(&mut hasher);
+        for &index in step.axes.iter().chain(&step.reduced) {
+            self.extents[usize::from(index)].hash(&mut hasher);
         }
-        Some(self.take(&low, indices, first.op))
+        self.sign(step.body, known, &role, &mut hasher);
+        hasher.finish()
+    }
+
+    fn sign(&self, id: NodeId, known: &[u64], role: &dyn Fn(u8) -> u64, hasher: &mut FxHasher) {
+        let dim = |dim: &tj_ir::Dim, hasher: &mut FxHasher| match plain(dim) {
+            Some(index) => role(index as u8).hash(hasher),
+            None => dim.hash(hasher),
+        };
+        match &self.node(id).kind {
+            Kind::Const(value) => (0, value).hash(hasher),
+            Kind::Number(number) => (1, number).hash(hasher),
+            Kind::Size(size) => {
+                2.hash(hasher);
+                dim(size, hasher);
+            }
+            Kind::Map(op, args) => {
+                (3, op, args.len()).hash(hasher);
+                args.iter().for_each(|&arg| self.sign(arg, known, role, hasher));
+            }
+            Kind::Read(leaf) => match &self.leaves[*leaf as usize] {
+                Leaf::Source(source, at) => {
+                    (4, source).hash(hasher);
+                    at.iter().for_each(|at| dim(at, hasher));
+                }
+                Leaf::Step(step) => {
+                    (5, known.get(*step as usize)).hash(hasher);
+                    let axes = self.steps[*step as usize].axes.iter();
+                    axes.for_each(|&axis| role(axis).hash(hasher));
+                }
+            },
+        }
+    }
+
+    /// The reductions that have to be looked at together with the first one: those whose nodes hold each other.
+    pub fn component(&self) -> IndexSet {
+        let Some(first) = self.reductions.first() else { return 0 };
+        let mut tops: SmallVec<[NodeId; 6]> = SmallVec::from_slice(&[first.top]);
+        let mut all = bit(first.index);
+        loop {
+            let before = all;
+            for other in &self.reductions {
+                let meets = |&top: &NodeId| {
+                    top == other.top
+                        || self.below(top).contains(&other.top)
+                        || self.below(other.top).contains(&top)
+                };
+                if all & bit(other.index) == 0 && tops.iter().any(meets) {
+                    all |= bit(other.index);
+                    tops.push(other.top);
+                }
+            }
+            if all == before {
+                return all;
+            }
+        }
+    }
+
+    /// Keeps the axes of what was eliminated last in this order, as far as it names them.
+    pub fn keep_in_order(&mut self, order: &[u8]) {
+        if let Some(step) = self.steps.last_mut() {
+            let place = |index: &u8| order.iter().position(|own| own == index).unwrap_or(order.len());
+            step.axes.sort_by_key(place);
+        }
     }
 
     fn take(&mut self, low: &Low, indices: &[u8], op: ReduceOp) -> &Step {

@@ -92,6 +92,11 @@ impl Form {
         &self.nodes[id as usize]
     }
 
+    /// Whether a node is an element of something.
+    pub fn is_read(&self, id: NodeId) -> bool {
+        matches!(self.node(id).kind, Kind::Read(_))
+    }
+
     /// The arguments of a node.
     pub fn args(&self, id: NodeId) -> &[NodeId] {
         match &self.node(id).kind {

@@ -5,7 +5,7 @@ use tj_ir::trace::trace;
 use tj_ir::{Dim, LazyTensor, Op, Symbol, input};
 use tj_tensor::{DType, Format, Scalar, Tensor, Width};
 
-use super::{Derivation, Derived, Shape, fill_of, form_of, rearrange, roots};
+use super::{Derivation, Derived, Elimination, Shape, fill_of, form_of, rearrange, roots};
 use crate::plan::Plan;
 use crate::sample::Random;
 use crate::sparse::StoredInput;
@@ -65,7 +65,12 @@ fn chance(random: &mut Random, plan: &Plan, inputs: &[Option<StoredInput>]) -> D
                 step.truncate(1 + random.below(step.len()));
             }
             form.eliminate(&step).expect("what was chosen can be eliminated");
-            steps.push(step);
+            let mut order: Vec<u8> = (0..form.extents.len() as u8).collect();
+            for at in 1..order.len() {
+                order.swap(at, random.below(at + 1));
+            }
+            form.keep_in_order(&order);
+            steps.push(Elimination { reduced: step, order });
         }
         derivation.queries.push(Derived { query: root.query, shape, steps });
     }
@@ -166,7 +171,7 @@ fn check(outputs: &[LazyTensor], shape: Shape, expected: Expect) {
         let mut steps = Vec::new();
         while let Some(choice) = form.choices().into_iter().next() {
             form.eliminate(&choice).unwrap();
-            steps.push(choice.to_vec());
+            steps.push(Elimination { reduced: choice.to_vec(), order: Vec::new() });
         }
         derivation.queries.push(Derived { query: root.query, shape, steps });
     }

@@ -42,6 +42,9 @@ const STRIDE: f64 = 3.0;
 /// Results of at least this part of all elements are dense.
 const DENSE: f64 = 1.0 / 8.0;
 
+/// What is kept for other steps is dense from here on, where its entries are known: who reads it goes along them.
+pub const KEPT_DENSE: f64 = 0.4;
+
 /// More loops are not tried in other orders.
 const MAX_TRIED: usize = 5;
 
@@ -63,6 +66,8 @@ pub struct Question<'a> {
     pub stored: &'a dyn Fn(Source) -> Option<&'a StoredInput>,
     /// Whether sizes are those of the data, and not a guess for all of them.
     pub is_measured: bool,
+    /// Whether the result is for other steps only.
+    pub is_kept: bool,
 }
 
 /// An order, and what it takes.
@@ -82,12 +87,14 @@ pub struct Order {
     pub visited: f64,
     /// How many elements it has.
     pub elements: f64,
+    /// The part of them from which on it is dense.
+    dense_from: f64,
 }
 
 impl Order {
     /// Whether the result has so few entries that it is stored by levels.
     pub fn is_sparse(&self) -> bool {
-        self.visited < DENSE * self.elements
+        self.visited < self.dense_from * self.elements
     }
 
     /// This and another result in the same loops, each computed at its place; `None` if the loops differ.
@@ -199,13 +206,19 @@ impl Question<'_> {
         let Some(stored) = (self.stored)(access.source) else { return Guess { levels: Vec::new() } };
         let own = levels == stored.order() && stored.is_native();
         let format = if own { stored.format.clone() } else { stored.lists(levels) };
+        let mut positions = 1.0;
         let lists = format.levels().iter().enumerate().map(|(l, level)| {
             let size = followed(&access.at[levels[l]]).map_or(1.0, |(index, _)| self.size(index));
             let is_list = level.kind != tj_tensor::LevelKind::Dense;
             let rows = if stored.is_hypersparse { size / 32.0 } else { size / 2.0 };
             let guessed = if l == 0 && levels.len() > 1 { rows } else { LIST.min(size) };
-            let counted = |known: &Entries| known.at(&levels[..=l]) / known.at(&levels[..l]).max(1e-9);
-            let entries = stored.entries.as_ref().map_or(guessed, counted);
+            let entries = match &stored.entries {
+                None => guessed,
+                Some(known) => {
+                    let below = if is_list { known.at(&levels[..=l]) } else { positions * size };
+                    below / std::mem::replace(&mut positions, below.max(1e-9))
+                }
+            };
             (access.at[levels[l]].clone(), is_list.then_some(entries.max(0.01)))
         });
         Guess { levels: lists.collect() }
@@ -257,7 +270,8 @@ impl Question<'_> {
             let first = loops.iter().position(|&l| l as usize >= self.rank).unwrap_or(0);
             outside = loops[..first].iter().map(|&l| self.size(l)).product();
         }
-        let is_sparse = visited < DENSE * elements;
+        let dense_from = if self.is_measured && self.is_kept { KEPT_DENSE } else { DENSE };
+        let is_sparse = visited < dense_from * elements;
         if combined.is_some() {
             // Collected rows are as long as the axes inside of the first reduced loop.
             let width: f64 = elements / outside;
@@ -282,7 +296,7 @@ impl Question<'_> {
         }
         let mut cost = state.cost;
         cost += self.nested(&guesses, &state, inner);
-        Order { loops: loops.to_vec(), inner, combined, levels, cost, visited, elements }
+        Order { loops: loops.to_vec(), inner, combined, levels, cost, visited, elements, dense_from }
     }
 
     /// What reading dense arguments costs beside, where the loop of `index` is the innermost one around `body`.

@@ -56,6 +56,7 @@ pub fn steps(
         fills,
         owned,
         decided,
+        produced: plan.produced(),
         results: FxHashMap::default(),
         touched: Vec::new(),
         folded: vec![false; plan.queries.len()],
@@ -127,6 +128,7 @@ pub(super) struct Cutter<'p> {
     pub owned: &'p [bool],
     /// What a scheduler says.
     decided: &'p Decided,
+    produced: Vec<bool>,
     /// How the results of queries would be stored, where that is by levels.
     results: FxHashMap<QueryId, StoredInput>,
     /// Whether a query's own expression reads what is stored by levels.
@@ -263,6 +265,7 @@ impl Cutter<'_> {
                 accesses: &accesses,
                 stored: &|source| self.stored(source),
                 is_measured: self.decided.is_measured,
+                is_kept: !self.produced[ids[0].index()],
             })
         });
         let order = orders.map(Some).reduce(|all, next| all?.beside(&next?))??;

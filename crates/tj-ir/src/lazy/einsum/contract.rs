@@ -56,7 +56,10 @@ fn contract(
     };
     let (rows, columns) = (alone(&a, &b), alone(&b, &a));
     let inner = rows.is_empty() && columns.is_empty();
-    if summed.is_empty() || (inner && !batch.is_empty()) {
+    let is_matrix = rows.len() <= 1 && columns.len() <= 1 && summed.len() == 1;
+    // Lists of entries are walked axis by axis: what makes one axis of several would be read by search.
+    let is_listed = || [&a, &b].into_iter().any(|factor| factor.tensor.fill().is_some());
+    if summed.is_empty() || (inner && !batch.is_empty()) || (!is_matrix && is_listed()) {
         // Where there is a sum, it runs over the last axes.
         let whole: Labels = if inner {
             batch.iter().chain(&summed).copied().collect()
