@@ -8,6 +8,7 @@
 
 pub mod data;
 pub mod galley;
+pub mod galley_cases;
 pub mod hand;
 pub mod sparse;
 

@@ -119,7 +119,11 @@ impl Data {
         Ok(compute_as(what, &self.options)?.0)
     }
 
-    fn tensor(&self, name: &str) -> Result<&Tensor, Failure> {
+    /// An input.
+    ///
+    /// # Errors
+    /// One that is missing.
+    pub fn tensor(&self, name: &str) -> Result<&Tensor, Failure> {
         self.tensors.get(name).ok_or_else(|| format!("the inputs lack {name}").into())
     }
 
@@ -131,11 +135,19 @@ impl Data {
         Ok(defer(self.tensor(name)?))
     }
 
-    fn number(&self, name: &str) -> Result<f64, Failure> {
+    /// A number.
+    ///
+    /// # Errors
+    /// One that is missing.
+    pub fn number(&self, name: &str) -> Result<f64, Failure> {
         self.numbers.get(name).copied().ok_or_else(|| format!("the numbers lack {name}").into())
     }
 
-    fn size(&self, name: &str) -> Result<usize, Failure> {
+    /// A number that is a size.
+    ///
+    /// # Errors
+    /// One that is missing.
+    pub fn size(&self, name: &str) -> Result<usize, Failure> {
         Ok(self.number(name)? as usize)
     }
 }

@@ -3,8 +3,8 @@
 use std::sync::{Arc, OnceLock};
 
 use tensorjit::{
-    Backend, CompileOptions, CompiledGraph, DType, Error, InterpretKernel, InterpretPlan, LazyTensor,
-    Scheduler, Tensor, input,
+    Backend, CompileOptions, CompiledGraph, DType, Error, GalleyScheduler, InterpretKernel, InterpretPlan,
+    LazyTensor, Scheduler, Tensor, input,
 };
 use tj_plan::{Engine, Grouping, Plan, Sizes};
 
@@ -66,6 +66,7 @@ pub fn engines() -> Vec<Named> {
         ("cranelift, 3 threads, no reuse", CompileOptions { reuse: false, ..cut(3) }),
         ("cranelift, unfused, 1 thread, no reuse", CompileOptions { fuse: false, reuse: false, ..cut(1) }),
         ("cranelift, unfused, 3 threads", CompileOptions { fuse: false, ..cut(3) }),
+        ("galley, exact", scheduled(GalleyScheduler::exact())),
     ]
 }
 

@@ -10,13 +10,39 @@ mod shrink;
 
 use std::fmt;
 
-use tensorjit::{DType, IrError, LazyTensor, Scalar, Tensor, defer};
+use tensorjit::{DType, IrError, LazyTensor, Op, ReduceOp, Scalar, Tensor, defer};
 
 use crate::program::{Program, Step};
 
 pub use check::{Run, check, runs};
 pub use generate::generate;
 pub use shrink::report;
+
+/// Operators that give whole numbers for whole numbers.
+const WHOLE: [Op; 22] = [
+    Op::Add,
+    Op::Sub,
+    Op::Mul,
+    Op::Neg,
+    Op::Abs,
+    Op::Relu,
+    Op::Square,
+    Op::Sign,
+    Op::Maximum,
+    Op::Minimum,
+    Op::Equal,
+    Op::NotEqual,
+    Op::Less,
+    Op::LessEqual,
+    Op::Greater,
+    Op::GreaterEqual,
+    Op::LogicalAnd,
+    Op::LogicalOr,
+    Op::LogicalNot,
+    Op::And,
+    Op::Or,
+    Op::Where,
+];
 
 /// A program over stored tensors.
 #[derive(Clone, Debug, PartialEq)]
@@ -120,6 +146,37 @@ impl Case {
             argument.tensor(seed, round)
         });
         made.collect::<Result<_, _>>().map_err(|error| format!("making the arguments: {error}"))
+    }
+
+    /// Whether every law of algebra holds of its values, and not only the order of sums is free: whole numbers, and nothing
+    /// but what keeps them whole.
+    pub fn is_exact_in_any_order(&self) -> bool {
+        let is_whole = |argument: &Argument| !argument.special && argument.dtype != DType::F16;
+        let keeps_whole = |step: &Step| match step {
+            Step::Map(op, _) => WHOLE.contains(op) || matches!(op, Op::Cast(dtype) if *dtype != DType::F16),
+            Step::Mean(..) => false,
+            Step::Reduce(op, ..) => !matches!(op, ReduceOp::By(_)),
+            Step::Input(_)
+            | Step::Number(_)
+            | Step::SizeOf(_)
+            | Step::Clip(..)
+            | Step::Matmul(..)
+            | Step::Permute(..)
+            | Step::Reshape(..)
+            | Step::Index(..)
+            | Step::Flip(..)
+            | Step::ExpandDims(..)
+            | Step::Squeeze(..)
+            | Step::BroadcastTo(..)
+            | Step::Einsum(..)
+            | Step::Concat(..)
+            | Step::Stack(..) => true,
+        };
+        let is_finite =
+            |argument: &Argument| matches!(argument.fill, Fill::Zero | Fill::One | Fill::MinusOne);
+        self.compare == Compare::Exact
+            && self.arguments.iter().all(|argument| is_whole(argument) && is_finite(argument))
+            && self.program.steps.iter().all(keeps_whole)
     }
 
     /// All steps as lazy tensors.

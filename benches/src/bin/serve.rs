@@ -3,7 +3,8 @@
 //! Started as `serve CASE SIZE FOLDER`: reads the case's inputs from `FOLDER/NAME.npy` (sparse ones from SciPy's
 //! `FOLDER/NAME.npz`), computes once, prints `ready FIRST_MS RESULT_FILE`, then for each line `time` the milliseconds of one
 //! call, until `stop`. `TENSORJIT_BACKEND=c` compiles with the C compiler; `BENCH_THREADS=1` stays on one thread.
-//! `TENSORJIT_EXPLAIN=STAGE` prints that stage of a sparse case's program instead.
+//! `TENSORJIT_EXPLAIN=STAGE` prints that stage of a sparse case's program instead. Cases whose names begin with `g` are for the
+//! scheduler that reads data; `TENSORJIT_SCHEDULER=default` has the default one compute them.
 //!
 //! The small one (`d12`) and the sweep over batch sizes (`d14`) are computed as lazy arrays, so that building the
 //! expression and finding its code count; the sweep forgets all code before, so that compiling does, too. So are all sparse
@@ -13,16 +14,18 @@ use std::io::{BufRead, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use tensorjit::{Backend, CompileOptions, CompiledGraph, Tensor, clear_cache, compute, defer, explain, io};
+use tensorjit::{
+    Backend, CompileOptions, CompiledGraph, Tensor, clear_cache, compute, defer, explain_with, io,
+};
 use tj_benches::sparse::{Data, Program, program};
-use tj_benches::{Failure, case};
+use tj_benches::{Failure, case, galley_cases};
 
 /// A sample repeats the call until this much time has passed.
 const SAMPLE: Duration = Duration::from_millis(5);
 
 fn main() -> Result<(), Failure> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [name, _size, folder] = arguments.as_slice() else {
+    let [name, size, folder] = arguments.as_slice() else {
         return Err("usage: serve CASE SIZE FOLDER".into());
     };
     let folder = Path::new(folder);
@@ -33,7 +36,17 @@ fn main() -> Result<(), Failure> {
     let threads = std::env::var("BENCH_THREADS").map_or(Ok(0), |threads| threads.parse())?;
     let options = CompileOptions { backend, threads, ..Default::default() };
     if name.starts_with('s') {
-        return sparse(name, folder, options);
+        let data = Data::read(folder, options)?;
+        return sparse(program(name)?, &data, folder);
+    }
+    if name.starts_with('g') {
+        let options = match std::env::var("TENSORJIT_SCHEDULER").as_deref() {
+            Ok("default") => options,
+            _ => galley_cases::planned(options),
+        };
+        let mut data = Data::read(folder, options)?;
+        galley_cases::prepare(name, size, &mut data)?;
+        return sparse(galley_cases::program(name, size)?, &data, folder);
     }
     let case = case(name)?;
     if name.starts_with("d14") {
@@ -60,17 +73,16 @@ fn main() -> Result<(), Failure> {
 }
 
 /// A case over sparse tensors.
-fn sparse(name: &str, folder: &Path, options: CompileOptions) -> Result<(), Failure> {
-    let program = program(name)?;
-    let data = Data::read(folder, options)?;
+fn sparse(program: Program, data: &Data, folder: &Path) -> Result<(), Failure> {
     if let (Ok(stage), Program::Lazy(build)) = (std::env::var("TENSORJIT_EXPLAIN"), program) {
-        let text = explain(build(&data)?)?.stage(&stage).unwrap_or_default();
+        let explanation = explain_with(&[build(data)?], data.options.clone())?;
+        let text = explanation.stage(&stage).unwrap_or_default();
         writeln!(std::io::stdout(), "{text}")?;
         return Ok(());
     }
     let start = Instant::now();
-    let result = program.run(&data)?;
-    serve(folder, start.elapsed(), result, || program.run(&data).map(drop))
+    let result = program.run(data)?;
+    serve(folder, start.elapsed(), result, || program.run(data).map(drop))
 }
 
 /// One program over many batch sizes, compilation included.

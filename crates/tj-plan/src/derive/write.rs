@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use tj_ir::expr::{Indices, Source};
-use tj_ir::{Dim, Expr, ExprArena, ExprId, Op, Symbol, Tree};
+use tj_ir::{Dim, Expr, ExprArena, ExprId, Op, ReduceOp, Symbol, Tree};
 use tj_tensor::{DType, Scalar};
 
 use super::eliminate::Step;
@@ -131,7 +131,8 @@ impl<'p> Writer<'p> {
         let mut new = 0;
         for (depth, _) in step.reduced.iter().enumerate().rev() {
             let rank = step.axes.len() + depth;
-            let tree = self.tree(body, rank, depth + 1 == step.reduced.len());
+            let may_be_product = step.op == ReduceOp::Sum && depth + 1 == step.reduced.len();
+            let tree = self.tree(body, rank, may_be_product);
             let (index, extent) = (Symbol::index(rank as u32), shape[rank].clone());
             body = self.arena.intern(Expr::Reduce { op: step.op, tree, index, extent, body }, dtype);
             // One element has no tasks; those of the sums that it is made of run side by side.
@@ -146,7 +147,7 @@ impl<'p> Writer<'p> {
     }
 
     /// In which order a reduction over the last index of a query combines.
-    fn tree(&self, body: ExprId, rank: usize, is_innermost: bool) -> Tree {
+    fn tree(&self, body: ExprId, rank: usize, may_be_product: bool) -> Tree {
         let index = Symbol::index(rank as u32);
         let uses = |dim: &Dim, symbol: &Symbol| dim.mentions(symbol);
         let reads = |node: ExprId| match self.arena.node(node) {
@@ -158,7 +159,7 @@ impl<'p> Writer<'p> {
             | Expr::Reduce { .. }
             | Expr::Call { .. } => None,
         };
-        if is_innermost
+        if may_be_product
             && let Expr::Map { op: Op::Mul, args } = self.arena.node(body)
             && let &[a, b] = args.as_slice()
             && let (Some(a), Some(b)) = (reads(a), reads(b))

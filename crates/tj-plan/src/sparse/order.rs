@@ -10,7 +10,7 @@ use tj_ir::expr::Source;
 use tj_ir::{Dim, Expr, ExprArena, ExprId, ReduceOp};
 
 use super::space::{Space, Tree, is_neutral, visited};
-use super::{Access, Entries, StoredInput, followed, plain};
+use super::{Access, StoredInput, followed, plain};
 use crate::scheduler::Sizes;
 
 /// Elements of an axis, for guesses.
