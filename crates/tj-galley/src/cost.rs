@@ -14,8 +14,8 @@ use tj_ir::expr::Source;
 use tj_ir::{Dim, Op};
 use tj_plan::derive::form::{Form, IndexSet, Kind, Leaf, NodeId, bit, members};
 use tj_plan::derive::{Step, fill_decides};
-use tj_plan::plan::Plan;
-use tj_plan::scheduler::Sizes;
+use tj_plan::plan::{Plan, QueryId};
+use tj_plan::scheduler::{Reason, Sizes};
 use tj_plan::sparse::{StoredInput, order, plain};
 
 use crate::support::{Degrees, Sums, Support};
@@ -69,10 +69,28 @@ pub struct Priced {
     pub cost: f64,
     /// Rounds of its innermost loops.
     pub rounds: f64,
+    /// Entries of its result, or elements if it is dense.
+    pub count: f64,
+    /// Whether its result is stored by levels.
+    pub is_sparse: bool,
     /// Where its result differs from its fill; none if everywhere. Its indices are places among those of the step.
     pub result: Option<Arc<Support>>,
     /// Its loops, outermost first, as places among the axes and what is reduced.
     pub order: SmallVec<[u8; 8]>,
+}
+
+/// A number in a few letters.
+pub fn short(number: f64) -> String {
+    if number < 1e4 { format!("{number:.0}") } else { format!("{number:.1e}") }
+}
+
+impl Priced {
+    /// The step in words, of a query that is rearranged.
+    pub fn reason(&self, query: QueryId) -> Reason {
+        let (cost, rounds, count) = (short(self.cost), short(self.rounds), short(self.count));
+        let kept = if self.is_sparse { "entries" } else { "elements" };
+        Reason { query, rule: "step", detail: format!("cost {cost}: {rounds} rounds for {count} {kept}") }
+    }
 }
 
 /// What steps gave before.
@@ -134,7 +152,15 @@ impl<'p> Facts<'p> {
         let all: SmallVec<[u8; 8]> = step.axes.iter().chain(&step.reduced).copied().collect();
         let role = |index: u8| all.iter().position(|&own| own == index).unwrap_or(0) as u8;
         let order = order.into_iter().map(role).collect();
-        Priced { cost, rounds, result: result.map(|support| Arc::new(support.by_role(&role))), order }
+        let count = if is_sparse { count } else { cells };
+        Priced {
+            cost,
+            rounds,
+            count,
+            is_sparse,
+            result: result.map(|support| Arc::new(support.by_role(&role))),
+            order,
+        }
     }
 
     /// What it costs to evaluate what is left when nothing is reduced any more.

@@ -23,6 +23,8 @@ pub mod cost;
 mod scheduler;
 pub mod search;
 pub mod support;
+#[cfg(test)]
+mod tests;
 
 pub use scheduler::{GalleyScheduler, Reassociate};
 

@@ -1,10 +1,12 @@
 //! The scheduler.
 
+use std::fmt::Write as _;
+
 use tj_plan::derive::{Derivation, Derived, Shape, fill_of, form_of, roots};
 use tj_plan::sparse::StoredInput;
-use tj_plan::{Plan, Scheduler};
+use tj_plan::{Plan, Reason, Scheduler};
 
-use crate::cost::Facts;
+use crate::cost::{Facts, short};
 use crate::search::{Way, search, written};
 
 /// Another way is taken if it is expected to cost less than this part of the one that is written.
@@ -86,23 +88,32 @@ impl Scheduler for GalleyScheduler {
             let of = |shape: Shape| form_of(plan, &fills, &all, root.query, shape);
             let Some(form) = of(Shape::Written) else { continue };
             let is_float = form.nodes.iter().any(|node| node.dtype.is_float());
-            let shapes = self.shapes(is_float);
             let Some(before) = written(&facts, &form) else { continue };
-            let mut best: Option<(Shape, Way)> = None;
-            for &shape in shapes {
-                let way = of(shape).and_then(|form| search(&facts, &form));
-                if let Some(way) = way
-                    && best.as_ref().is_none_or(|(_, best)| way.cost < best.cost)
-                {
-                    best = Some((shape, way));
-                }
+            let mut ways: Vec<(Shape, Way)> = Vec::new();
+            for &shape in self.shapes(is_float) {
+                ways.extend(of(shape).and_then(|form| search(&facts, &form)).map(|way| (shape, way)));
             }
-            if let Some((shape, way)) = best
-                && way.cost < MARGIN * before.cost
-            {
-                derivation.queries.push(Derived { query: root.query, shape, steps: way.steps });
+            let mut detail = format!("cost {} as it is written", short(before.cost));
+            for (shape, way) in &ways {
+                let _ = write!(detail, ", {} {}", short(way.cost), name(*shape));
             }
+            let best = ways.into_iter().min_by(|a, b| a.1.cost.total_cmp(&b.1.cost));
+            let best = best.filter(|(_, way)| way.cost < MARGIN * before.cost);
+            let rule = if best.is_some() { "rearranged" } else { "kept as it is written" };
+            derivation.reasons.push(Reason { query: root.query, rule, detail });
+            let Some((shape, way)) = best else { continue };
+            derivation.reasons.extend(way.priced.iter().map(|step| step.reason(root.query)));
+            derivation.queries.push(Derived { query: root.query, shape, steps: way.steps });
         }
         derivation
+    }
+}
+
+/// How sums are taken, in words.
+fn name(shape: Shape) -> &'static str {
+    match shape {
+        Shape::Written => "in another order",
+        Shape::Split => "with sums split",
+        Shape::Expanded => "multiplied out",
     }
 }
