@@ -227,4 +227,10 @@ fn stages_know_fills() {
         .masked(&(sums.sum(()) + defer(Tensor::from(vec![1.0, 1.0, 0.0]))).greater(0.0));
     let found = compute(&sums * picked).unwrap();
     assert_eq!(found.to_vec::<f64>().unwrap(), [0.0, 0.0]);
+    // What numbers say of it, too, in the program of that stage.
+    let limited = |at_most: f64| {
+        let picked = defer(Tensor::from(vec![INF, NAN])).masked(&sums.less(at_most));
+        compute(minimum(&sums, at_most) * picked).unwrap().to_vec::<f64>().unwrap()
+    };
+    assert_eq!(limited(0.5), [0.0, 0.0]);
 }

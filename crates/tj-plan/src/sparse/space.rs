@@ -236,10 +236,11 @@ fn of_reduction(op: ReduceOp, dtype: DType, body: &Outside, has_terms: bool) -> 
     let value = match body.value {
         Some(fill) => Some(of_reduce(op, fill).filter(|&fill| has_terms || is_over_nothing(op, fill))?),
         // Whatever it is, it stays so.
-        None => {
-            let stays = matches!(op, ReduceOp::Max | ReduceOp::Min | ReduceOp::And | ReduceOp::Or);
-            (stays && (has_terms || op.empty(dtype).is_none())).then_some(None)?
-        }
+        None if has_terms || op.empty(dtype).is_none() => match op {
+            ReduceOp::Max | ReduceOp::Min | ReduceOp::And | ReduceOp::Or => None,
+            ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Xor | ReduceOp::By(_) => return None,
+        },
+        None => return None,
     };
     Some(Outside { value, tree: body.tree.clone() })
 }
@@ -318,6 +319,8 @@ pub fn visited(
 
 #[cfg(test)]
 mod tests {
+    use tj_ir::Symbol;
+
     use super::*;
 
     #[test]
@@ -338,5 +341,37 @@ mod tests {
         let only_a = |id: ExprId| id == ExprId(0);
         assert_eq!(and(&a, &b).at(&only_a), a);
         assert_eq!(or(&a, &b).at(&only_a), Tree::All);
+    }
+
+    /// The greatest of values that are one wherever nothing is stored is that one, unless there may be no value.
+    #[test]
+    fn numbers_are_one_value() {
+        let mut arena = ExprArena::new();
+        let at = [0, 1].map(Dim::index).into_iter().collect();
+        let x = arena.read(Source::Input(0), at, DType::I64);
+        let number = arena.intern(Expr::Number(0), DType::I64);
+        let zero = arena.constant(Scalar::I64(0));
+        let more = arena.map(Op::Add, SmallVec::from_slice(&[x, number]));
+        let mut space = |op: ReduceOp, extent: &Dim| {
+            let (index, extent, tree) = (Symbol::index(1), extent.clone(), tj_ir::Tree::Row);
+            let body = arena.intern(Expr::Reduce { op, tree, index, extent, body: more }, DType::I64);
+            let filled = arena.map(Op::Filled, SmallVec::from_slice(&[body, zero]));
+            let mut spaces = spaces(&arena, filled, &|_| Some(Scalar::I64(-3)));
+            assert_eq!(spaces[&body], Space { fill: None, tree: Tree::All });
+            spaces.remove(&filled).unwrap()
+        };
+        let [known, open] = [Some(Scalar::I64(0)), None];
+        let (some, any) = (Dim::from(4), Dim::new("N", ..).unwrap());
+        // Over nothing, `max` is an error, and `or` is 0.
+        for (op, extent, fill) in [
+            (ReduceOp::Max, &some, known),
+            (ReduceOp::Max, &any, known),
+            (ReduceOp::Or, &some, known),
+            (ReduceOp::Or, &any, open),
+            (ReduceOp::Sum, &some, open),
+        ] {
+            let tree = if fill.is_some() { Tree::Leaf(x) } else { Tree::All };
+            assert_eq!(space(op, extent), Space { fill, tree }, "{op:?} below {extent}");
+        }
     }
 }
