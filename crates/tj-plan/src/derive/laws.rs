@@ -34,6 +34,10 @@ pub(super) fn passes(f: Op, position: usize, op: ReduceOp, dtype: DType) -> bool
 
 /// The fill of an operator on arguments with these fills.
 pub(super) fn fill_of_map(op: Op, fills: &[Option<Scalar>]) -> Option<Scalar> {
+    // What numbers come to is written down beside the expression.
+    if let (Op::Filled, &[_, value]) = (op, fills) {
+        return value;
+    }
     for (at, fill) in fills.iter().enumerate() {
         let Some(fill) = *fill else { continue };
         let position = if is_free(op) { at.min(1) } else { at };
