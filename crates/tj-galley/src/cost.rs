@@ -60,6 +60,8 @@ pub struct Facts<'p> {
     /// The entries of inputs, by their axes.
     counted: Vec<Option<(f64, SmallVec<[Degrees; 4]>)>>,
     sums: Sums,
+    /// Whether what is kept may be dense and decide nothing: all arguments are finite.
+    pub may_be_dense: bool,
 }
 
 /// A step and what it costs.
@@ -71,6 +73,8 @@ pub struct Priced {
     pub rounds: f64,
     /// Entries of its result, or elements if it is dense.
     pub count: f64,
+    /// Entries of its result for each element.
+    pub density: f64,
     /// Whether its result is stored by levels.
     pub is_sparse: bool,
     /// Where its result differs from its fill; none if everywhere. Its indices are places among those of the step.
@@ -105,7 +109,7 @@ struct Factor {
 
 impl<'p> Facts<'p> {
     /// Reads the statistics of the arguments of a plan.
-    pub fn new(plan: &'p Plan, inputs: &'p [Option<StoredInput>]) -> Facts<'p> {
+    pub fn new(plan: &'p Plan, inputs: &'p [Option<StoredInput>], may_be_dense: bool) -> Facts<'p> {
         let of = |(at, stored): (usize, &Option<StoredInput>)| {
             stored.as_ref()?;
             let data = plan.inputs[at].data.as_ref()?;
@@ -117,7 +121,7 @@ impl<'p> Facts<'p> {
             Some((count, (0..data.rank()).map(axis).collect()))
         };
         let counted = inputs.iter().enumerate().map(of).collect();
-        Facts { plan, inputs, counted, sums: Sums::default() }
+        Facts { plan, inputs, counted, sums: Sums::default(), may_be_dense }
     }
 
     /// How far an index runs.
@@ -125,8 +129,8 @@ impl<'p> Facts<'p> {
         Sizes.guess(&form.extents[usize::from(index)]).max(1.0)
     }
 
-    /// What a step costs, when those before it gave what is `known`.
-    pub fn price(&self, form: &Form, step: &Step, known: &Known) -> Priced {
+    /// What a step costs, when those before it gave what is `known`. It may be kept as a dense tensor whatever it is.
+    pub fn price(&self, form: &Form, step: &Step, known: &Known, keeps_dense: bool) -> Priced {
         let size = |index: u8| self.size(form, index);
         let factors = self.factors(form, step.body, known);
         let supports: SmallVec<[&Support; 6]> = factors.iter().map(|factor| &*factor.support).collect();
@@ -139,7 +143,8 @@ impl<'p> Facts<'p> {
         let first = order.iter().position(|index| step.reduced.contains(index)).unwrap_or(order.len());
         let is_mixed = order[first..].iter().any(|index| step.axes.contains(index));
         let is_kept = !(form.reductions.is_empty() && form.is_read(form.root));
-        let is_sparse = count < SPARSE[usize::from(is_kept)] * cells && !step.axes.is_empty();
+        let density = count / cells;
+        let is_sparse = !keeps_dense && count < SPARSE[usize::from(is_kept)] * cells && !step.axes.is_empty();
         let writes = match (is_sparse, is_mixed) {
             (true, true) => STORE * count + COLLECT * rounds,
             (true, false) => STORE * count,
@@ -157,6 +162,7 @@ impl<'p> Facts<'p> {
             cost,
             rounds,
             count,
+            density,
             is_sparse,
             result: result.map(|support| Arc::new(support.by_role(&role))),
             order,
@@ -237,8 +243,9 @@ impl<'p> Facts<'p> {
         inside: f64,
         converted: u64,
     ) -> (f64, u64) {
-        let mut fan = f64::INFINITY;
-        let mut others = -1.0;
+        // Lists that are met there, and levels at which entries are found at once.
+        let mut lists: SmallVec<[f64; 4]> = SmallVec::new();
+        let mut found: SmallVec<[f64; 4]> = SmallVec::new();
         let mut cost = 0.0;
         let mut now = converted;
         for (at, factor) in factors.iter().enumerate() {
@@ -247,8 +254,12 @@ impl<'p> Facts<'p> {
                 continue;
             }
             let before = if own & set == 0 { 1.0 } else { factor.support.count_at(own & set) };
-            fan = fan.min(factor.support.count_at(own & (set | bit(index))) / before.max(1e-9));
-            others += 1.0;
+            let fan = factor.support.count_at(own & (set | bit(index))) / before.max(1e-9);
+            if factor.levels.first() == Some(&index) {
+                found.push(fan)
+            } else {
+                lists.push(fan)
+            }
             let earlier = factor.levels.iter().take_while(|&&level| level != index);
             if earlier.copied().any(|level| set & bit(level) == 0) && now & (1 << at) == 0 {
                 now |= 1 << at;
@@ -256,13 +267,13 @@ impl<'p> Facts<'p> {
             }
         }
         let is_innermost = (set | bit(index)) == step.indices();
-        if fan.is_infinite() {
+        if lists.is_empty() && found.is_empty() {
             let size = self.size(form, index);
             let across = if is_innermost { self.across(form, step.body, index) } else { 0.0 };
             let round = if is_innermost { DENSE + STRIDE * across } else { 1.0 };
             return (cost + outside * size * round, now);
         }
-        (cost + outside * fan * (1.0 + LOOK_UP * others) + inside, now)
+        (cost + outside * meeting(&mut lists, &found) + inside, now)
     }
 
     /// How many dense arguments are read across their rows by the loop of an index.
@@ -389,4 +400,23 @@ impl<'p> Facts<'p> {
         axes.sort_by_key(|(index, _)| *index);
         Some(Support { count: count.max(1e-9), axes })
     }
+}
+
+/// What it costs to go along lists of these lengths together with levels at which entries are found at once.
+fn meeting(lists: &mut [f64], found: &[f64]) -> f64 {
+    let led = found.iter().copied().fold(f64::INFINITY, f64::min);
+    lists.sort_by(f64::total_cmp);
+    let Some((&shortest, others)) = lists.split_first() else {
+        return led * (1.0 + LOOK_UP * (found.len() as f64 - 1.0));
+    };
+    let look_up = LOOK_UP * found.len() as f64 * shortest.min(led);
+    let search = |list: f64| 1.0 + (1.0 + list).log2();
+    // All along, or from entry to entry of the shortest and by search in the others.
+    let merged: f64 = shortest + others.iter().sum::<f64>();
+    let sought = if led < shortest {
+        led * lists.iter().map(|&list| search(list)).sum::<f64>()
+    } else {
+        shortest * (1.0 + others.iter().map(|&list| search(list)).sum::<f64>())
+    };
+    merged.min(sought) + look_up
 }

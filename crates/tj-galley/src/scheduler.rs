@@ -2,15 +2,23 @@
 
 use std::fmt::Write as _;
 
-use tj_plan::derive::{Derivation, Derived, Shape, fill_of, form_of, roots};
+use tj_ir::Source;
+use tj_plan::derive::{Derivation, Derived, Shape, fill_of, form_of, roots, without};
 use tj_plan::sparse::StoredInput;
-use tj_plan::{Plan, Reason, Scheduler};
+use tj_plan::{Plan, Reason, Scheduler, Sizes};
+use tj_tensor::Tensor;
 
 use crate::cost::{Facts, short};
-use crate::search::{Way, search, written};
+use crate::search::{FULL, Way, search, written};
 
 /// Another way is taken if it is expected to cost less than this part of the one that is written.
 const MARGIN: f64 = 0.8;
+
+/// What it costs to spread an element of an argument over memory, which is remembered.
+const SPREAD: f64 = 0.3;
+
+/// Arguments that hold this part of all elements are read as dense ones together.
+const DENSE_FROM: [f64; 2] = [0.2, FULL];
 
 /// What may be done to the order in which floats are combined. Integers and booleans come out the same in every order, so that
 /// these are always expanded where that is shorter.
@@ -79,14 +87,84 @@ impl Scheduler for GalleyScheduler {
     }
 
     fn derive(&self, plan: &Plan, inputs: &[Option<StoredInput>]) -> Derivation {
-        let facts = Facts::new(plan, inputs);
-        let all = roots(plan);
         let is_measured = self.reassociate != Reassociate::Never;
-        let mut derivation = Derivation { is_measured, ..Derivation::default() };
+        let data = |at: usize| plan.inputs[at].data.as_ref();
+        let may_be = |at: usize| {
+            let is_stored = inputs.get(at).is_some_and(Option::is_some);
+            is_stored && data(at).is_some_and(|data| GalleyScheduler::may_be_dense(data))
+        };
+        // The key of the program says so only where somebody asks.
+        let is_finite = is_measured
+            && (0..plan.inputs.len()).any(may_be)
+            && (0..plan.inputs.len()).all(|at| data(at).is_some_and(|data| data.is_finite()));
+        let mut best = self.planned(plan, inputs, &[], MARGIN, is_finite);
+        for from in DENSE_FROM.into_iter().filter(|_| is_finite) {
+            let dense = GalleyScheduler::dense(plan, inputs, from);
+            if dense.is_empty() || dense == best.derivation.dense {
+                continue;
+            }
+            // What is not rearranged still asks what fills decide.
+            let other = self.planned(plan, inputs, &dense, f64::INFINITY, is_finite);
+            if other.is_whole && other.cost < MARGIN * best.cost {
+                best = other;
+            }
+        }
+        Derivation { is_measured, ..best.derivation }
+    }
+}
+
+/// A derivation and what it costs.
+struct Planned {
+    derivation: Derivation,
+    cost: f64,
+    /// Whether it rearranges all that reads anything.
+    is_whole: bool,
+}
+
+impl GalleyScheduler {
+    /// Whether a tensor that is stored by levels holds so much that it may be read as a dense one; then plans depend on whether
+    /// all arguments are finite.
+    pub fn may_be_dense(tensor: &Tensor) -> bool {
+        tensor.stored().is_some() && tensor.rank() > 1 && is_full(tensor, FULL)
+    }
+
+    /// Arguments that hold so much that it may be better to read them as dense ones.
+    fn dense(plan: &Plan, inputs: &[Option<StoredInput>], from: f64) -> Vec<u32> {
+        let is_zero = |at: usize| inputs[at].as_ref().is_some_and(|stored| stored.fill.to_f64() == 0.0);
+        let fills = |at: usize| {
+            let data = plan.inputs[at].data.as_ref();
+            data.is_some_and(|data| data.rank() > 1 && is_full(data, from))
+        };
+        (0..inputs.len()).filter(|&at| is_zero(at) && fills(at)).map(|at| at as u32).collect()
+    }
+
+    /// The cheapest ways for all queries, where one costs less than this part of the way that is written.
+    fn planned(
+        &self,
+        plan: &Plan,
+        inputs: &[Option<StoredInput>],
+        dense: &[u32],
+        margin: f64,
+        is_finite: bool,
+    ) -> Planned {
+        let inputs = &without(inputs, dense);
+        let facts = Facts::new(plan, inputs, is_finite);
+        let all = roots(plan);
+        let elements = |&at: &u32| Sizes.count(&plan.inputs[at as usize].shape);
+        let cost = dense.iter().map(elements).map(|elements| SPREAD * elements).sum();
+        let derivation = Derivation { dense: dense.to_vec(), ..Derivation::default() };
+        let mut planned = Planned { derivation, cost, is_whole: true };
         let fills = fill_of(inputs);
         for root in &all.roots {
             let of = |shape: Shape| form_of(plan, &fills, &all, root.query, shape);
-            let Some(form) = of(Shape::Written) else { continue };
+            let reads = root.queries.iter().flat_map(|&query| plan.reads(query));
+            let is_touched = reads
+                .into_iter()
+                .any(|(_, source)| matches!(source, Source::Input(at) if dense.contains(&at)));
+            let Some(form) = of(Shape::Written) else {
+                planned.is_whole &= !is_touched;
+                continue;
+            };
             let is_float = form.nodes.iter().any(|node| node.dtype.is_float());
             let Some(before) = written(&facts, &form) else { continue };
             let mut ways: Vec<(Shape, Way)> = Vec::new();
@@ -98,14 +176,20 @@ impl Scheduler for GalleyScheduler {
                 let _ = write!(detail, ", {} {}", short(way.cost), name(*shape));
             }
             let best = ways.into_iter().min_by(|a, b| a.1.cost.total_cmp(&b.1.cost));
-            let best = best.filter(|(_, way)| way.cost < MARGIN * before.cost);
+            let best = best.filter(|(_, way)| way.cost < margin * before.cost);
             let rule = if best.is_some() { "rearranged" } else { "kept as it is written" };
-            derivation.reasons.push(Reason { query: root.query, rule, detail });
-            let Some((shape, way)) = best else { continue };
-            derivation.reasons.extend(way.priced.iter().map(|step| step.reason(root.query)));
-            derivation.queries.push(Derived { query: root.query, shape, steps: way.steps });
+            let Derivation { queries, reasons, .. } = &mut planned.derivation;
+            reasons.push(Reason { query: root.query, rule, detail });
+            let Some((shape, way)) = best else {
+                planned.cost += before.cost;
+                planned.is_whole &= !is_touched;
+                continue;
+            };
+            planned.cost += way.cost;
+            reasons.extend(way.priced.iter().map(|step| step.reason(root.query)));
+            queries.push(Derived { query: root.query, shape, steps: way.steps });
         }
-        derivation
+        planned
     }
 }
 
@@ -116,4 +200,10 @@ fn name(shape: Shape) -> &'static str {
         Shape::Split => "with sums split",
         Shape::Expanded => "multiplied out",
     }
+}
+
+/// Whether floats fill more than this part of their elements.
+fn is_full(tensor: &Tensor, part: f64) -> bool {
+    let elements = tensor.count().unwrap_or(usize::MAX) as f64;
+    tensor.dtype().is_float() && tensor.stored_count() as f64 > part * elements
 }

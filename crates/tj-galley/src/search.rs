@@ -17,6 +17,9 @@ use crate::support::Support;
 /// Steps that one search prices.
 const BUDGET: usize = 4000;
 
+/// What holds more than this part of its elements may be a dense tensor.
+pub(crate) const FULL: f64 = 0.04;
+
 /// A way to compute a form, and what it is expected to cost.
 #[derive(Clone, Debug)]
 pub struct Way {
@@ -50,13 +53,15 @@ impl State {
     }
 
     /// After one more step.
-    fn after(&self, facts: &Facts<'_>, seen: &mut Seen, choice: &[u8]) -> Option<State> {
+    fn after(&self, facts: &Facts<'_>, seen: &mut Seen, choice: &[u8], keeps_dense: bool) -> Option<State> {
         let mut next = self.clone();
         let step = next.form.eliminate(choice)?.clone();
         let is_result = next.form.reductions.is_empty() && next.form.is_read(next.form.root);
-        let signature = next.form.signature(&step, &next.signatures) ^ u64::from(is_result);
-        let priced =
-            seen.steps.entry(signature).or_insert_with(|| facts.price(&next.form, &step, &next.known));
+        let signature = next.form.signature(&step, &next.signatures)
+            ^ u64::from(is_result)
+            ^ (u64::from(keeps_dense) << 1);
+        let priced = seen.steps.entry(signature);
+        let priced = priced.or_insert_with(|| facts.price(&next.form, &step, &next.known, keeps_dense));
         // Roles, since the same step has other indices elsewhere.
         let all: SmallVec<[u8; 8]> = step.axes.iter().chain(&step.reduced).copied().collect();
         let order: Vec<u8> = priced.order.iter().map(|&role| all[usize::from(role)]).collect();
@@ -68,6 +73,9 @@ impl State {
         let order = if is_result { Vec::new() } else { order };
         next.form.keep_in_order(&order);
         let made = next.form.steps.last().map(|step| next.form.signature(step, &next.signatures))?;
+        if keeps_dense {
+            next.form.keep_dense();
+        }
         if next.signatures.contains(&made) {
             cost = 0.0;
         }
@@ -75,11 +83,24 @@ impl State {
         next.known.push(result);
         next.signatures.push(made);
         next.way.cost += cost;
-        next.way.steps.push(Elimination { reduced, order });
+        next.way.steps.push(Elimination { reduced, order, is_dense: keeps_dense });
         if next.form.reductions.is_empty() {
             next.way.cost += facts.rest(&next.form, &next.known);
         }
         Some(next)
+    }
+
+    /// After one more step, whose result is kept as it comes, or as a dense tensor if it holds much.
+    fn next(&self, facts: &Facts<'_>, seen: &mut Seen, choice: &[u8]) -> SmallVec<[State; 2]> {
+        let mut all: SmallVec<[State; 2]> = self.after(facts, seen, choice, false).into_iter().collect();
+        let is_full = |state: &State| {
+            let is_result = state.form.reductions.is_empty() && state.form.is_read(state.form.root);
+            !is_result && state.way.priced.last().is_some_and(|step| step.is_sparse && step.density > FULL)
+        };
+        if facts.may_be_dense && all.first().is_some_and(is_full) {
+            all.extend(self.after(facts, seen, choice, true));
+        }
+        all
     }
 
     /// What can be eliminated now, of what has to be looked at together.
@@ -109,7 +130,7 @@ fn greedy(facts: &Facts<'_>, form: &Form, seen: &mut Seen) -> Option<Way> {
     let mut state = State::new(form);
     while !state.form.reductions.is_empty() {
         let choices = state.choices();
-        let next = choices.iter().filter_map(|choice| state.after(facts, seen, choice));
+        let next = choices.iter().flat_map(|choice| state.next(facts, seen, choice));
         state = next.min_by(|a, b| a.way.cost.total_cmp(&b.way.cost))?;
     }
     Some(state.way)
@@ -125,8 +146,8 @@ pub fn written(facts: &Facts<'_>, form: &Form) -> Option<Way> {
             choice.first().and_then(|&index| state.form.reduction(index)).map(|reduction| reduction.rank)
         };
         let first = choices.iter().min_by_key(|choice| rank(choice))?;
-        let all = state.after(facts, seen, first);
-        let one = state.after(facts, seen, &first[..1]);
+        let all = state.after(facts, seen, first, false);
+        let one = state.after(facts, seen, &first[..1], false);
         state = match (all, one) {
             (Some(all), Some(one)) if one.way.cost < all.way.cost => one,
             (Some(all), _) => all,
@@ -161,8 +182,8 @@ impl Search<'_, '_> {
                 return;
             }
             self.budget -= 1;
-            let after = state.after(self.facts, &mut self.seen, &choice);
-            next.extend(after.filter(|next| next.way.cost < bound(best)));
+            let after = state.next(self.facts, &mut self.seen, &choice);
+            next.extend(after.into_iter().filter(|next| next.way.cost < bound(best)));
         }
         next.sort_by(|a, b| a.way.cost.total_cmp(&b.way.cost));
         for next in next {

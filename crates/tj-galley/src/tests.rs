@@ -93,7 +93,7 @@ fn with_form<R>(output: &LazyTensor, shape: Shape, f: impl FnOnce(&Facts<'_>, &F
     let all = roots(&plan);
     let root = all.roots.last().unwrap().query;
     let form = form_of(&plan, &fill_of(&inputs), &all, root, shape).unwrap();
-    f(&Facts::new(&plan, &inputs), &form)
+    f(&Facts::new(&plan, &inputs, false), &form)
 }
 
 /// The cheapest of all orders.
@@ -105,7 +105,7 @@ fn exhaustive(facts: &Facts<'_>, form: &Form, known: &mut Vec<Option<Arc<Support
     for choice in form.choices() {
         let mut next = form.clone();
         let step = next.eliminate(&choice).unwrap().clone();
-        let priced = facts.price(&next, &step, known);
+        let priced = facts.price(&next, &step, known, false);
         let all: SmallVec<[u8; 8]> = step.axes.iter().chain(&step.reduced).copied().collect();
         let is_result = next.reductions.is_empty() && next.is_read(next.root);
         let order: Vec<u8> = priced.order.iter().map(|&role| all[usize::from(role)]).collect();

@@ -70,6 +70,9 @@ pub struct Elimination {
     pub reduced: Vec<u8>,
     /// The indices in whose order axes are kept; others follow, ascending.
     pub order: Vec<u8>,
+    /// Whether what is kept is dense, and decides nothing by what it is where nothing is stored: only where all that it meets is
+    /// finite.
+    pub is_dense: bool,
 }
 
 /// What a scheduler makes of a plan; a query that is not in it is computed as it stands.
@@ -77,6 +80,9 @@ pub struct Elimination {
 pub struct Derivation {
     /// In any order.
     pub queries: Vec<Derived>,
+    /// The arguments that are stored by levels and are read as dense ones, without asking what their fills decide: only where
+    /// all that they meet is finite.
+    pub dense: Vec<u32>,
     /// Whether orders of loops follow from the sizes and counts of the data, which may round differently, and not from guesses
     /// for all of them.
     pub is_measured: bool,
@@ -108,6 +114,8 @@ pub enum Place {
     Free,
     /// In a step of its own.
     Own,
+    /// In a step of its own, whose result is dense.
+    Dense,
     /// As a part of its reader.
     Within,
 }
@@ -119,6 +127,8 @@ pub struct Rearranged {
     pub plan: Plan,
     /// Where each is computed, and by what.
     pub decided: Decided,
+    /// How arguments come, without those that are read as dense ones.
+    pub inputs: Vec<Option<StoredInput>>,
 }
 
 /// A step that no law allows, or that names what does not exist.
@@ -148,6 +158,7 @@ pub fn rearrange(
     derivation: &Derivation,
 ) -> Result<Rearranged, IllegalStep> {
     let roots = roots(plan);
+    let inputs = without(inputs, &derivation.dense);
     let mut writer = write::Writer::new(plan, derivation.is_measured);
     for root in &roots.roots {
         let Some(derived) = derivation.queries.iter().find(|derived| derived.query == root.query) else {
@@ -155,19 +166,32 @@ pub fn rearrange(
             continue;
         };
         let illegal = |problem: &str| IllegalStep { query: root.query, problem: problem.to_string() };
-        let form = form_of(plan, &fill_of(inputs), &roots, root.query, derived.shape);
+        let form = form_of(plan, &fill_of(&inputs), &roots, root.query, derived.shape);
         let mut form = form.ok_or_else(|| illegal("has no form to derive from"))?;
         for step in &derived.steps {
             form.eliminate(&step.reduced)
                 .ok_or_else(|| illegal(&format!("{:?} cannot be eliminated now", step.reduced)))?;
             form.keep_in_order(&step.order);
+            if step.is_dense {
+                form.keep_dense();
+            }
         }
         if !form.reductions.is_empty() {
             return Err(illegal("leaves reductions"));
         }
         writer.write(&form, root.query);
     }
-    Ok(writer.finish())
+    Ok(Rearranged { inputs, ..writer.finish() })
+}
+
+/// How arguments come if some of them are read as dense ones.
+pub fn without(inputs: &[Option<StoredInput>], dense: &[u32]) -> Vec<Option<StoredInput>> {
+    let kept = inputs.iter().enumerate().map(
+        |(at, input)| {
+            if dense.contains(&(at as u32)) { None } else { input.clone() }
+        },
+    );
+    kept.collect()
 }
 
 /// The static fill of what an input holds.

@@ -39,6 +39,8 @@ pub(crate) struct Chain {
     pub steps: Vec<Step>,
     /// What is asked for.
     pub produces: Vec<Source>,
+    /// Arguments that are stored by levels and read as dense ones; tensors remember that.
+    pub dense: Vec<u32>,
 }
 
 /// One step.

@@ -19,7 +19,7 @@ use crate::cache::{self, Cached, Compiled, Facts};
 use crate::call::{Arguments, Call};
 use crate::chain::{self, Spent, storage_word};
 use crate::compile::compile;
-use crate::derive::statistics_word;
+use crate::derive::statistics_words;
 use crate::error::Error;
 use crate::executable::Executable;
 use crate::observe::Silent;
@@ -391,8 +391,7 @@ pub(crate) fn add_words(structure: &mut Structure, options: &CompileOptions, sch
     structure.add_word(scheduler.options_key());
     structure.add_text(scheduler.name());
     if scheduler.reads_data() {
-        let words: SmallVec<[u64; 8]> =
-            structure.inputs().iter().map(|tensor| statistics_word(tensor)).collect();
+        let words = statistics_words(structure.inputs());
         words.into_iter().for_each(|word| structure.add_word(word));
     }
 }

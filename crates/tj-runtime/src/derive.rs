@@ -1,7 +1,10 @@
 //! Plans as a scheduler that reads data has them computed.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
+use smallvec::SmallVec;
+use tj_galley::GalleyScheduler;
 use tj_plan::derive::{Decided, Rearranged, rearrange};
 use tj_plan::sparse::{Entries, StoredInput};
 use tj_plan::{Form, Plan, Scheduler, canonicalise, debug_verify};
@@ -10,28 +13,28 @@ use tj_tensor::Tensor;
 use crate::error::Error;
 use crate::observe::{Clock, Stage};
 
-/// The plan that a scheduler makes of a canonical one, and what it says of its steps.
+/// The plan that a scheduler makes of a canonical one, and what it says of its steps and arguments.
 pub(crate) fn derived(
     plan: Plan,
     inputs: &[Option<StoredInput>],
     scheduler: &dyn Scheduler,
     clock: &mut Clock<'_>,
-) -> Result<(Plan, Decided), Error> {
+) -> Result<Rearranged, Error> {
     if !scheduler.reads_data() {
-        return Ok((plan, Decided::default()));
+        return Ok(Rearranged { plan, decided: Decided::default(), inputs: inputs.to_vec() });
     }
     let derivation = scheduler.derive(&plan, inputs);
-    let Rearranged { plan, decided } = rearrange(&plan, inputs, &derivation)
+    let rearranged = rearrange(&plan, inputs, &derivation)
         .map_err(|cause| Error::Derivation { scheduler: scheduler.name().to_string(), cause })?;
-    debug_verify("derive", &plan, Form::Traced);
+    debug_verify("derive", &rearranged.plan, Form::Traced);
     clock.done(Stage::Derive, &|| {
         let mut text = String::new();
         for reason in &derivation.reasons {
             let _ = writeln!(text, "because {reason}");
         }
-        text + &plan.to_string()
+        text + &rearranged.plan.to_string()
     });
-    Ok((plan, decided))
+    Ok(rearranged)
 }
 
 /// The plan that a scheduler makes of a canonical one whose arguments are dense; it is canonical, too.
@@ -43,7 +46,7 @@ pub(crate) fn derived_dense(
     if !scheduler.reads_data() {
         return Ok(plan);
     }
-    Ok(canonicalise(&derived(plan, &[], scheduler, clock)?.0))
+    Ok(canonicalise(&derived(plan, &[], scheduler, clock)?.plan))
 }
 
 /// How arguments come, with how many entries they have, which is counted once for a tensor.
@@ -66,11 +69,17 @@ fn entries(tensor: &Tensor) -> Entries {
 }
 
 /// What is the same for data that a plan is made for once: how large the sizes are and how many entries there are, both up to
-/// a factor of two.
-pub(crate) fn statistics_word(tensor: &Tensor) -> u64 {
+/// a factor of two, and whether all of it is finite, if that may be asked for.
+pub(crate) fn statistics_words(tensors: &[Arc<Tensor>]) -> SmallVec<[u64; 8]> {
     let magnitude = |count: usize| u64::from(usize::BITS - count.leading_zeros());
-    let sizes =
-        tensor.shape().iter().fold(0_u64, |all, &size| all.wrapping_mul(67).wrapping_add(magnitude(size)));
-    let entries = tensor.stored().map_or(0, |stored| magnitude(stored.leaf_positions()) + 1);
-    sizes.wrapping_mul(67).wrapping_add(entries)
+    let asks = tensors.iter().any(|tensor| GalleyScheduler::may_be_dense(tensor));
+    let word = |tensor: &Arc<Tensor>| {
+        let mut word = u64::from(asks && tensor.dtype().is_float() && tensor.is_finite());
+        let entries = tensor.stored().map_or(0, |stored| magnitude(stored.leaf_positions()) + 1);
+        for part in tensor.shape().iter().map(|&size| magnitude(size)).chain([entries]) {
+            word = word.wrapping_mul(67).wrapping_add(part);
+        }
+        word
+    };
+    tensors.iter().map(word).collect()
 }

@@ -147,6 +147,7 @@ pub struct Stored {
     fill: Scalar,
     nnz: OnceLock<usize>,
     stores_fill: OnceLock<bool>,
+    is_finite: OnceLock<bool>,
     degrees: degrees::Degrees,
     remembered: Remembered,
 }

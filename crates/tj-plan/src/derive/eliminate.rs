@@ -25,6 +25,8 @@ pub struct Step {
     pub reduced: SmallVec<[u8; 6]>,
     /// What it reduces.
     pub body: NodeId,
+    /// Whether its result is dense, whatever it could be.
+    pub is_dense: bool,
 }
 
 /// Where a reduction is computed.
@@ -170,6 +172,20 @@ impl Form {
         }
     }
 
+    /// Keeps what was eliminated last as a dense tensor, without a fill.
+    pub fn keep_dense(&mut self) {
+        let Some(step) = self.steps.last_mut() else { return };
+        step.is_dense = true;
+        let last = Leaf::Step((self.steps.len() - 1) as u32);
+        let is_it = |node: &Node| matches!(node.kind, Kind::Read(leaf) if self.leaves[leaf as usize] == last);
+        let found: Vec<NodeId> =
+            (0..self.nodes.len()).filter(|&at| is_it(&self.nodes[at])).map(|at| at as NodeId).collect();
+        for id in found {
+            self.nodes[id as usize].fill = None;
+            self.refresh(id);
+        }
+    }
+
     fn take(&mut self, low: &Low, indices: &[u8], op: ReduceOp) -> &Step {
         let place = low.node;
         let body = match (&self.node(place).kind.clone(), low.factors.as_slice()) {
@@ -189,7 +205,7 @@ impl Form {
         let Node { dtype, fill, indices: all, .. } = *self.node(body);
         let axes = members(all & !taken).collect();
         let reduced = SmallVec::from_slice(indices);
-        self.steps.push(Step { op, axes, reduced, body });
+        self.steps.push(Step { op, axes, reduced, body, is_dense: false });
         self.leaves.push(Leaf::Step((self.steps.len() - 1) as u32));
         let kind = Kind::Read((self.leaves.len() - 1) as u32);
         let read = self.push(kind, dtype, fill_of_reduce(op, fill));

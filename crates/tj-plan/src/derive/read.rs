@@ -240,7 +240,10 @@ impl Reader<'_> {
             let fill = arg.and_then(|arg| form.visible_fill(arg));
             fill.is_some_and(|fill| fill == law.1 || (fill.to_f64() == 0.0 && law.1.to_f64() == 0.0))
         };
-        if node.is_some_and(|node| laws.iter().all(|law| has_fill(&self.form, node, law))) {
+        // An argument that is read as a dense one decides nothing.
+        let is_given_up = |law: &(ExprId, Scalar, Scalar)| matches!(self.arena.node(law.0), Expr::Read { source, .. } if (self.fill_of)(*source).is_none());
+        if node.is_some_and(|node| laws.iter().all(|law| is_given_up(law) || has_fill(&self.form, node, law)))
+        {
             return Some(node);
         }
         self.form = before;

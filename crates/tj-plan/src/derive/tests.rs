@@ -70,7 +70,11 @@ fn chance(random: &mut Random, plan: &Plan, inputs: &[Option<StoredInput>]) -> D
                 order.swap(at, random.below(at + 1));
             }
             form.keep_in_order(&order);
-            steps.push(Elimination { reduced: step, order });
+            let is_dense = random.below(4) == 0;
+            if is_dense {
+                form.keep_dense();
+            }
+            steps.push(Elimination { reduced: step, order, is_dense });
         }
         derivation.queries.push(Derived { query: root.query, shape, steps });
     }
@@ -171,7 +175,7 @@ fn check(outputs: &[LazyTensor], shape: Shape, expected: Expect) {
         let mut steps = Vec::new();
         while let Some(choice) = form.choices().into_iter().next() {
             form.eliminate(&choice).unwrap();
-            steps.push(Elimination { reduced: choice.to_vec(), order: Vec::new() });
+            steps.push(Elimination { reduced: choice.to_vec(), ..Elimination::default() });
         }
         derivation.queries.push(Derived { query: root.query, shape, steps });
     }

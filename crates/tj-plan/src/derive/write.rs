@@ -98,15 +98,16 @@ impl<'p> Writer<'p> {
             symbols: self.plan.symbols.clone(),
             numbers: self.plan.numbers.clone(),
         };
-        Rearranged { plan, decided: Decided { places: self.places, is_measured: self.is_measured } }
+        let decided = Decided { places: self.places, is_measured: self.is_measured };
+        Rearranged { plan, decided, inputs: Vec::new() }
     }
 
     fn define(&mut self, query: Query, place: Place) -> u32 {
         let key = (query.shape.clone(), query.body);
         if let Some(&known) = self.known.get(&key) {
             // What another query keeps is there for this one.
-            if place == Place::Own {
-                self.places[known as usize] = Place::Own;
+            if matches!(place, Place::Own | Place::Dense) {
+                self.places[known as usize] = place;
             }
             return known;
         }
@@ -137,7 +138,11 @@ impl<'p> Writer<'p> {
             body = self.arena.intern(Expr::Reduce { op: step.op, tree, index, extent, body }, dtype);
             // One element has no tasks; those of the sums that it is made of run side by side.
             let is_kept = depth == 0 || (depth == 1 && step.axes.is_empty());
-            let place = if is_kept { Place::Own } else { Place::Within };
+            let place = match (is_kept, step.is_dense) {
+                (true, true) => Place::Dense,
+                (true, false) => Place::Own,
+                (false, _) => Place::Within,
+            };
             let word = step.op.name().into();
             new = self.define(Query { word, shape: shape[..rank].into(), dtype, body, location }, place);
             let own: Indices = (0..rank as u32).map(Dim::index).collect();

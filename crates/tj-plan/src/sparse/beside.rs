@@ -11,6 +11,7 @@ use tj_tensor::Scalar;
 use super::order::Order;
 use super::rows::rows;
 use super::steps::{Cutter, Found, Way, queries};
+use crate::derive::Place;
 use crate::plan::QueryId;
 
 /// Results of one step.
@@ -79,6 +80,6 @@ impl Cutter<'_> {
     pub fn is_dense(&self, id: QueryId, order: &Order, fill: Option<Scalar>) -> bool {
         let is_stored =
             |fill| order.is_sparse() && !self.plan.query(id).shape.is_empty() && self.may_be_stored(id, fill);
-        !fill.is_some_and(is_stored)
+        self.decided.place(id) == Place::Dense || !fill.is_some_and(is_stored)
     }
 }

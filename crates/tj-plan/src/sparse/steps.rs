@@ -127,7 +127,7 @@ pub(super) struct Cutter<'p> {
     /// Which inputs are given for good.
     pub owned: &'p [bool],
     /// What a scheduler says.
-    decided: &'p Decided,
+    pub decided: &'p Decided,
     produced: Vec<bool>,
     /// How the results of queries would be stored, where that is by levels.
     results: FxHashMap<QueryId, StoredInput>,
@@ -212,7 +212,8 @@ impl Cutter<'_> {
             }
             let Some(found) = self.find(&[id], &self.within(id)) else { continue };
             let Some(fill) = found.spaces[&found.bodies[0]].fill else { continue };
-            if found.order.is_sparse() && self.may_be_stored(id, fill) {
+            let is_dense = self.decided.place(id) == Place::Dense;
+            if !is_dense && found.order.is_sparse() && self.may_be_stored(id, fill) {
                 let rank = self.plan.query(id).shape.len();
                 let width = reads.iter().filter_map(|(_, source)| Some(self.stored(*source)?.width)).max();
                 let stored = StoredInput {
@@ -334,7 +335,7 @@ impl Cutter<'_> {
             wider.extend(self.handed_on(candidate, produced));
             let is_own = produced[candidate.index()]
                 || self.folded[candidate.index()]
-                || self.decided.place(candidate) == Place::Own;
+                || matches!(self.decided.place(candidate), Place::Own | Place::Dense);
             let longer = (!is_own && plan.root_call(candidate).is_none())
                 .then(|| self.find(&[id], &wider))
                 .flatten()

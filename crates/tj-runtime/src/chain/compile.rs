@@ -4,6 +4,7 @@ use tj_ir::expr::Source;
 use tj_ir::{Known, LazyTensor, Symbol};
 use tj_kernel::lower::sparse::room::room;
 use tj_kernel::lower::sparse::{NestProgram, Phase, columns, lower_nest, tasks};
+use tj_plan::derive::Rearranged;
 use tj_plan::sparse::steps::{StepProgram, steps};
 use tj_plan::sparse::stretches::Fold;
 use tj_plan::sparse::{Nest, ResultKind, StoredInput};
@@ -71,9 +72,12 @@ pub(crate) fn compile_canonical(
         Some(_) | None => output.fill(),
     };
     let fills: Vec<Option<Scalar>> = outputs.iter().map(fill).collect();
-    let (mut plan, decided) = derived(plan, inputs, scheduler, clock)?;
+    let given = inputs;
+    let Rearranged { mut plan, decided, inputs } = derived(plan, given, scheduler, clock)?;
+    let is_dense = |&at: &usize| given[at].is_some() && inputs[at].is_none();
+    let dense = (0..inputs.len()).filter(is_dense).map(|at| at as u32).collect();
     let mut guards = std::mem::take(&mut plan.guards);
-    let found = steps(&plan, inputs, &fills, owned, &decided);
+    let found = steps(&plan, &inputs, &fills, owned, &decided);
     clock.done(Stage::Fuse, &|| explain::steps(&found));
     let mut compiled = Vec::with_capacity(found.len());
     for step in found {
@@ -120,7 +124,7 @@ pub(crate) fn compile_canonical(
             }
         }
     }
-    Ok(Chain { steps: compiled, produces })
+    Ok(Chain { steps: compiled, produces, dense })
 }
 
 fn compile_nest(

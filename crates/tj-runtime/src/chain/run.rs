@@ -46,6 +46,11 @@ pub(crate) fn run(
     timed: bool,
 ) -> Result<(Vec<Tensor>, Vec<Spent>), Error> {
     let mut runner = Runner { sizes, numbers, max, timed, spent: Vec::new() };
+    for &at in &chain.dense {
+        let tensor = &mut inputs[at as usize];
+        budget::check(max, tensor.count()?.saturating_mul(tensor.dtype().size()) as u64)?;
+        *tensor = tensor.in_format(&Format::dense(tensor.rank()))?;
+    }
     let mut known: FxHashMap<Source, Tensor> = FxHashMap::default();
     let mut number = 0;
     for step in &chain.steps {

@@ -93,6 +93,7 @@ impl Stored {
             fill,
             nnz: OnceLock::new(),
             stores_fill: OnceLock::new(),
+            is_finite: OnceLock::new(),
             degrees: Degrees::default(),
             remembered: Remembered::default(),
         })

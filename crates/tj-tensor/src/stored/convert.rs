@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use super::assemble::{Loose, assemble};
-use super::expand::{Entries, differs, holds, stored_values, take};
+use super::expand::{Entries, differs, finite, holds, stored_values, take};
 use super::source::are_lists;
 use super::spread::spread;
 use super::{Indices, Leaf, Level, Stored, checked_positions, packed, room};
@@ -291,6 +291,31 @@ impl Tensor {
             };
             values.map_or(true, |values| holds(&values, stored.fill()))
         })
+    }
+
+    /// Whether neither a stored value nor the fill is infinite or NaN; integers and booleans are finite. Looked up once for a
+    /// tensor that is stored by levels; of a strided one, each time.
+    ///
+    /// ```
+    /// use tj_tensor::Tensor;
+    /// assert!(Tensor::from_shape_vec([2], vec![1.0, -0.0])?.is_finite());
+    /// assert!(!Tensor::from_shape_vec([2], vec![1.0, f64::NAN])?.is_finite());
+    /// # Ok::<(), tj_tensor::TensorError>(())
+    /// ```
+    pub fn is_finite(&self) -> bool {
+        let all = |values: &Tensor| values.to_contiguous().is_ok_and(|values| finite(&values));
+        match &self.storage {
+            Storage::Strided(_) => all(self),
+            Storage::Levels(stored) => *stored.is_finite.get_or_init(|| {
+                let fill = Tensor::scalar(stored.fill());
+                let leaf = match stored.leaf() {
+                    Leaf::Values(values) => all(values),
+                    Leaf::Iso(value) => all(&Tensor::scalar(*value)),
+                    Leaf::Pattern => true,
+                };
+                leaf && all(&fill)
+            }),
+        }
     }
 
     /// The number of values that are stored: of a strided tensor its elements, else the positions of the leaf.

@@ -258,6 +258,26 @@ fn any_equal<T: Element>(values: &[T::Stored], scalar: Scalar) -> bool {
     super::map_parts(values.len(), any).contains(&true)
 }
 
+/// Whether every value of a contiguous tensor is finite.
+pub(super) fn finite(values: &Tensor) -> bool {
+    with_dtype!(values.dtype(), T => all_finite::<T>(stored_values::<T>(values)))
+}
+
+fn all_finite<T: Element>(values: &[T::Stored]) -> bool {
+    if !T::DTYPE.is_float() && !T::DTYPE.is_complex() {
+        return true;
+    }
+    let is_finite = |x: Scalar| match x.cast(DType::C128) {
+        Scalar::C128(x) => x.re.is_finite() && x.im.is_finite(),
+        _ => true,
+    };
+    // Without a way out, so that it is a loop over vectors.
+    let all = |range: Range<usize>| {
+        values[range].iter().fold(true, |all, &x| all & is_finite(T::load(x).into_scalar()))
+    };
+    !super::map_parts(values.len(), all).contains(&false)
+}
+
 fn is_nan(x: Scalar) -> bool {
     matches!(x.cast(DType::C128), Scalar::C128(x) if x.re.is_nan() || x.im.is_nan())
 }

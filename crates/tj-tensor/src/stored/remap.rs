@@ -30,8 +30,9 @@ impl Stored {
             Leaf::Pattern => (Leaf::Iso(Scalar::Bool(true).cast(dtype)), LeafKind::Iso),
         };
         let format = self.format.clone().with_leaf(kind)?;
-        let (nnz, stores_fill) = (OnceLock::new(), OnceLock::new());
-        Ok(Stored { format, leaf, dtype, fill: self.fill.cast(dtype), nnz, stores_fill, ..self.shared() })
+        let (nnz, stores_fill, is_finite) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        let fill = self.fill.cast(dtype);
+        Ok(Stored { format, leaf, dtype, fill, nnz, stores_fill, is_finite, ..self.shared() })
     }
 
     /// Every `step`th coordinate of a dimension, `len` of them from `start` on, or backwards.
@@ -126,6 +127,7 @@ impl Stored {
             fill: self.fill,
             nnz: self.nnz.clone(),
             stores_fill: self.stores_fill.clone(),
+            is_finite: self.is_finite.clone(),
             degrees: Degrees::default(),
             remembered: Remembered::default(),
         }
