@@ -294,12 +294,13 @@ impl<'p> Facts<'p> {
         form.below(body).iter().filter(|node| is_across(node)).count() as f64
     }
 
+    /// Whether a step is a product of dense matrices; what is computed of elements on the way is a query of its own then.
     fn is_contraction(&self, form: &Form, step: &Step) -> bool {
         let Kind::Map(Op::Mul, args) = &form.node(step.body).kind else { return false };
         let &[a, b] = args.as_slice() else { return false };
-        let is_read = |node: NodeId| matches!(form.node(node).kind, Kind::Read(_));
+        let asks = |node: NodeId| form.node(node).fill.is_some() && form.node(node).dtype.is_float();
         let (a_set, b_set) = (form.node(a).indices, form.node(b).indices);
-        is_read(a) && is_read(b) && a_set & !b_set != 0 && b_set & !a_set != 0 && step.reduced.len() == 1
+        !asks(a) && !asks(b) && a_set & !b_set != 0 && b_set & !a_set != 0 && step.reduced.len() == 1
     }
 
     /// The factors that decide where a body differs from what changes nothing.

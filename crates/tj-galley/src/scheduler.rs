@@ -89,14 +89,12 @@ impl Scheduler for GalleyScheduler {
     fn derive(&self, plan: &Plan, inputs: &[Option<StoredInput>]) -> Derivation {
         let is_measured = self.reassociate != Reassociate::Never;
         let data = |at: usize| plan.inputs[at].data.as_ref();
-        let may_be = |at: usize| {
-            let is_stored = inputs.get(at).is_some_and(Option::is_some);
-            is_stored && data(at).is_some_and(|data| GalleyScheduler::may_be_dense(data))
-        };
         // The key of the program says so only where somebody asks.
+        let arguments = (0..plan.inputs.len()).filter_map(data);
         let is_finite = is_measured
-            && (0..plan.inputs.len()).any(may_be)
-            && (0..plan.inputs.len()).all(|at| data(at).is_some_and(|data| data.is_finite()));
+            && GalleyScheduler::asks_for_finite(arguments.clone())
+            && arguments.clone().count() == plan.inputs.len()
+            && arguments.into_iter().all(Tensor::is_finite);
         let mut best = self.planned(plan, inputs, &[], MARGIN, is_finite);
         for from in DENSE_FROM.into_iter().filter(|_| is_finite) {
             let dense = GalleyScheduler::dense(plan, inputs, from);
@@ -122,10 +120,13 @@ struct Planned {
 }
 
 impl GalleyScheduler {
-    /// Whether a tensor that is stored by levels holds so much that it may be read as a dense one; then plans depend on whether
-    /// all arguments are finite.
-    pub fn may_be_dense(tensor: &Tensor) -> bool {
-        tensor.stored().is_some() && tensor.rank() > 1 && is_full(tensor, FULL)
+    /// Whether plans for these arguments may depend on whether all of them are finite: some are matrices, and stored by levels,
+    /// and some hold so much that they are dense, or may be.
+    pub fn asks_for_finite<'t>(arguments: impl Iterator<Item = &'t Tensor> + Clone) -> bool {
+        let is_matrix = |tensor: &&Tensor| tensor.rank() > 1 && tensor.dtype().is_float();
+        let mut matrices = arguments.filter(is_matrix);
+        let is_stored = |tensor: &Tensor| tensor.stored().is_some();
+        matrices.clone().any(is_stored) && matrices.any(|tensor| is_full(tensor, FULL))
     }
 
     /// Arguments that hold so much that it may be better to read them as dense ones.

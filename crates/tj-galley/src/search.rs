@@ -4,12 +4,13 @@
 //! one, the cheapest steps first. What is left to do depends on which reductions are gone, so that a way to the same ones that
 //! costs more is given up. A search that runs out of its budget answers with the best it has.
 
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHasher};
 use smallvec::SmallVec;
 use tj_plan::derive::Elimination;
-use tj_plan::derive::form::{Form, IndexSet, bit};
+use tj_plan::derive::form::{Form, IndexSet, Kind, Leaf, bit};
 
 use crate::cost::{Facts, Priced};
 use crate::support::Support;
@@ -73,7 +74,7 @@ impl State {
         let order = if is_result { Vec::new() } else { order };
         next.form.keep_in_order(&order);
         let made = next.form.steps.last().map(|step| next.form.signature(step, &next.signatures))?;
-        if keeps_dense {
+        if keeps_dense || (facts.may_be_dense && !is_result && !priced.is_sparse) {
             next.form.keep_dense();
         }
         if next.signatures.contains(&made) {
@@ -83,7 +84,11 @@ impl State {
         next.known.push(result);
         next.signatures.push(made);
         next.way.cost += cost;
-        next.way.steps.push(Elimination { reduced, order, is_dense: keeps_dense });
+        next.way.steps.push(Elimination {
+            reduced,
+            order,
+            is_dense: next.form.steps.last().is_some_and(|step| step.is_dense),
+        });
         if next.form.reductions.is_empty() {
             next.way.cost += facts.rest(&next.form, &next.known);
         }
@@ -111,8 +116,17 @@ impl State {
         choices
     }
 
-    fn left(&self) -> IndexSet {
-        self.form.reductions.iter().fold(0, |all, reduction| all | bit(reduction.index))
+    /// What is left to do: the reductions, and how what was kept for them lies and how much it is.
+    fn left(&self) -> (IndexSet, u64) {
+        let left = self.form.reductions.iter().fold(0, |all, reduction| all | bit(reduction.index));
+        let mut hasher = FxHasher::default();
+        for node in self.form.below(self.form.root) {
+            let Kind::Read(leaf) = self.form.node(node).kind else { continue };
+            let Leaf::Step(step) = self.form.leaves[leaf as usize] else { continue };
+            let count = self.known[step as usize].as_ref().map_or(0.0, |support| support.count);
+            (&self.form.steps[step as usize].axes, (4.0 * count.max(1.0).log2()) as u64).hash(&mut hasher);
+        }
+        (left, hasher.finish())
     }
 }
 
@@ -162,7 +176,7 @@ struct Search<'f, 'p> {
     facts: &'f Facts<'p>,
     seen: Seen,
     /// The cheapest way so far to what is left.
-    cheapest: FxHashMap<IndexSet, f64>,
+    cheapest: FxHashMap<(IndexSet, u64), f64>,
     budget: usize,
 }
 

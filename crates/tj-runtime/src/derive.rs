@@ -72,7 +72,7 @@ fn entries(tensor: &Tensor) -> Entries {
 /// a factor of two, and whether all of it is finite, if that may be asked for.
 pub(crate) fn statistics_words(tensors: &[Arc<Tensor>]) -> SmallVec<[u64; 8]> {
     let magnitude = |count: usize| u64::from(usize::BITS - count.leading_zeros());
-    let asks = tensors.iter().any(|tensor| GalleyScheduler::may_be_dense(tensor));
+    let asks = GalleyScheduler::asks_for_finite(tensors.iter().map(|tensor| &**tensor));
     let word = |tensor: &Arc<Tensor>| {
         let mut word = u64::from(asks && tensor.dtype().is_float() && tensor.is_finite());
         let entries = tensor.stored().map_or(0, |stored| magnitude(stored.leaf_positions()) + 1);

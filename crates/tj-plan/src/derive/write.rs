@@ -7,7 +7,7 @@ use tj_ir::{Dim, Expr, ExprArena, ExprId, Op, ReduceOp, Symbol, Tree};
 use tj_tensor::{DType, Scalar};
 
 use super::eliminate::Step;
-use super::form::{Form, Kind, Leaf, NodeId};
+use super::form::{Form, Kind, Leaf, NodeId, members};
 use super::laws::{decides, is_free};
 use super::{Decided, Place, Rearranged};
 use crate::plan::{Plan, Produces, Query, QueryId};
@@ -127,7 +127,8 @@ impl<'p> Writer<'p> {
         }
         let shape: tj_ir::Shape = all.map(|&index| form.extents[usize::from(index)].clone()).collect();
         let location = self.plan.query(query).location;
-        let mut body = self.expression(form, step.body, &at, results);
+        let kept = self.factors(form, step, results, query);
+        let mut body = self.expression_of(form, step.body, &at, results, &kept);
         let dtype = self.arena.dtype(body);
         let mut new = 0;
         for (depth, _) in step.reduced.iter().enumerate().rev() {
@@ -184,8 +185,50 @@ impl<'p> Writer<'p> {
         if along || rank == 0 { Tree::Row } else { Tree::Col }
     }
 
+    /// Factors that would be computed again for other indices of a step, as queries of their own: their readers may still write
+    /// them in.
+    fn factors(&mut self, form: &Form, step: &Step, results: &[u32], query: QueryId) -> Vec<(NodeId, u32)> {
+        let is_again = |arg: &NodeId| {
+            let node = form.node(*arg);
+            let is_read = matches!(&node.kind, Kind::Map(Op::Cast(_), _)) || form.args(*arg).is_empty();
+            !is_read && node.indices != 0 && step.indices() & !node.indices != 0
+        };
+        let again: Vec<NodeId> = form.args(step.body).iter().copied().filter(is_again).collect();
+        let mut kept = Vec::new();
+        for factor in again {
+            let axes: SmallVec<[u8; 6]> = members(form.node(factor).indices).collect();
+            let mut at: Vec<Option<Dim>> = vec![None; form.extents.len()];
+            for (place, &axis) in axes.iter().enumerate() {
+                at[usize::from(axis)] = Some(Dim::index(place as u32));
+            }
+            let body = self.expression(form, factor, &at, results);
+            let shape = axes.iter().map(|&axis| form.extents[usize::from(axis)].clone()).collect();
+            let Query { location, .. } = *self.plan.query(query);
+            let dtype = self.arena.dtype(body);
+            let new = Query { word: "factor".into(), shape, dtype, body, location };
+            kept.push((factor, self.define(new, Place::Free)));
+        }
+        kept
+    }
+
     fn expression(&mut self, form: &Form, id: NodeId, at: &At, results: &[u32]) -> ExprId {
+        self.expression_of(form, id, at, results, &[])
+    }
+
+    /// The expression of a node, where some of the nodes below it are queries.
+    fn expression_of(
+        &mut self,
+        form: &Form,
+        id: NodeId,
+        at: &At,
+        results: &[u32],
+        kept: &[(NodeId, u32)],
+    ) -> ExprId {
         let node = form.node(id);
+        if let Some((_, query)) = kept.iter().find(|(factor, _)| *factor == id) {
+            let own = members(node.indices).filter_map(|axis| at[usize::from(axis)].clone()).collect();
+            return self.arena.read(Source::Def(*query), own, node.dtype);
+        }
         let moved = |dim: &Dim| dim.substitute(&|symbol| at.get(symbol.as_index()? as usize)?.clone());
         match &node.kind {
             Kind::Const(value) => self.arena.constant(*value),
@@ -209,7 +252,7 @@ impl<'p> Writer<'p> {
             Kind::Map(op, args) => {
                 let values: SmallVec<[(ExprId, Option<Scalar>); 4]> = args
                     .iter()
-                    .map(|&arg| (self.expression(form, arg, at, results), form.node(arg).fill))
+                    .map(|&arg| (self.expression_of(form, arg, at, results, kept), form.node(arg).fill))
                     .collect();
                 self.operator(*op, &values, node.dtype)
             }

@@ -293,6 +293,11 @@ impl Question<'_> {
             && let Some(&last) = loops.last()
         {
             state.cost += state.visits * self.strides(inner, last);
+            // A dense result is written across its rows, too.
+            let is_across = (last as usize) + 1 < self.rank && !is_sparse;
+            if self.is_measured && is_across {
+                state.cost += STRIDE * state.visits;
+            }
         }
         let mut cost = state.cost;
         cost += self.nested(&guesses, &state, inner);
