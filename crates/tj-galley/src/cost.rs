@@ -50,6 +50,9 @@ const CALL: f64 = 3000.0;
 /// Results of at least this part of all elements are dense, and what is kept on the way.
 const SPARSE: [f64; 2] = [0.125, order::KEPT_DENSE];
 
+/// What leaves less than this part of a factor is multiplied into it first.
+const FILTERS: f64 = 0.6;
+
 /// Loops of which all orders are tried.
 const MAX_EXACT: usize = 8;
 
@@ -167,6 +170,40 @@ impl<'p> Facts<'p> {
             result: result.map(|support| Arc::new(support.by_role(&role))),
             order,
         }
+    }
+
+    /// Factors of a product that leave out most of the largest of them, and that one.
+    pub fn filter(&self, form: &Form, known: &Known) -> Option<SmallVec<[NodeId; 4]>> {
+        for node in form.below(form.root) {
+            let Kind::Map(Op::Mul, args) = &form.node(node).kind else { continue };
+            let of = |&arg: &NodeId| {
+                let is_leaf = form.is_read(arg) && form.node(arg).fill.is_some();
+                Some((arg, self.support(form, arg, known).filter(|_| is_leaf)?))
+            };
+            let supports: SmallVec<[(NodeId, Arc<Support>); 6]> = args.iter().filter_map(of).collect();
+            let (vectors, tables): (Vec<_>, Vec<_>) =
+                supports.iter().partition(|(_, support)| support.axes.len() == 1);
+            let mut best: Option<(f64, SmallVec<[NodeId; 4]>)> = None;
+            for (table, support) in tables {
+                let mut kept = 1.0;
+                let mut factors: SmallVec<[NodeId; 4]> = SmallVec::from_slice(&[*table]);
+                for (vector, own) in &vectors {
+                    if own.indices() & support.indices() != 0 {
+                        kept *=
+                            own.count / members(own.indices()).map(|i| self.size(form, i)).product::<f64>();
+                        factors.push(*vector);
+                    }
+                }
+                let gain = support.count * (1.0 - kept);
+                if kept < FILTERS && best.as_ref().is_none_or(|(known, _)| gain > *known) {
+                    best = Some((gain, factors));
+                }
+            }
+            if let Some((_, factors)) = best.filter(|(_, factors)| factors.len() < args.len()) {
+                return Some(factors);
+            }
+        }
+        None
     }
 
     /// What it costs to evaluate what is left when nothing is reduced any more.

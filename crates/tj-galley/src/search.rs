@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHasher};
 use smallvec::SmallVec;
-use tj_plan::derive::Elimination;
 use tj_plan::derive::form::{Form, IndexSet, Kind, Leaf, bit};
+use tj_plan::derive::{Elimination, Step};
 
 use crate::cost::{Facts, Priced};
 use crate::support::Support;
@@ -57,42 +57,50 @@ impl State {
     fn after(&self, facts: &Facts<'_>, seen: &mut Seen, choice: &[u8], keeps_dense: bool) -> Option<State> {
         let mut next = self.clone();
         let step = next.form.eliminate(choice)?.clone();
-        let is_result = next.form.reductions.is_empty() && next.form.is_read(next.form.root);
-        let signature = next.form.signature(&step, &next.signatures)
-            ^ u64::from(is_result)
-            ^ (u64::from(keeps_dense) << 1);
+        let is_dense = keeps_dense;
+        next.count(
+            facts,
+            seen,
+            &step,
+            Elimination { reduced: choice.to_vec(), is_dense, ..Elimination::default() },
+        );
+        if next.form.reductions.is_empty() {
+            next.way.cost += facts.rest(&next.form, &next.known);
+        }
+        Some(next)
+    }
+
+    /// Counts a step that was just made.
+    fn count(&mut self, facts: &Facts<'_>, seen: &mut Seen, step: &Step, done: Elimination) {
+        let keeps_dense = done.is_dense;
+        let is_result = self.form.reductions.is_empty() && self.form.is_read(self.form.root);
+        let signature = self.form.signature(step, &self.signatures);
+        let signature = signature ^ u64::from(is_result) ^ (u64::from(keeps_dense) << 1);
         let priced = seen.steps.entry(signature);
-        let priced = priced.or_insert_with(|| facts.price(&next.form, &step, &next.known, keeps_dense));
+        let priced = priced.or_insert_with(|| facts.price(&self.form, step, &self.known, keeps_dense));
         // Roles, since the same step has other indices elsewhere.
         let all: SmallVec<[u8; 8]> = step.axes.iter().chain(&step.reduced).copied().collect();
         let order: Vec<u8> = priced.order.iter().map(|&role| all[usize::from(role)]).collect();
-        let mut reduced: Vec<u8> = choice.to_vec();
+        let mut reduced = done.reduced;
         reduced.sort_by_key(|index| order.iter().position(|own| own == index));
         let result = priced.result.as_ref().map(|support| Arc::new(support.renamed(&all)));
         let mut cost = priced.cost;
         // What is kept has its axes in the order in which it is made, and a result its own.
         let order = if is_result { Vec::new() } else { order };
-        next.form.keep_in_order(&order);
-        let made = next.form.steps.last().map(|step| next.form.signature(step, &next.signatures))?;
-        if keeps_dense || (facts.may_be_dense && !is_result && !priced.is_sparse) {
-            next.form.keep_dense();
+        self.form.keep_in_order(&order);
+        let made = self.form.steps.last().map_or(0, |step| self.form.signature(step, &self.signatures));
+        let is_dense = keeps_dense || (facts.may_be_dense && !is_result && !priced.is_sparse);
+        if is_dense {
+            self.form.keep_dense();
         }
-        if next.signatures.contains(&made) {
+        if self.signatures.contains(&made) {
             cost = 0.0;
         }
-        next.way.priced.push(Priced { cost, ..priced.clone() });
-        next.known.push(result);
-        next.signatures.push(made);
-        next.way.cost += cost;
-        next.way.steps.push(Elimination {
-            reduced,
-            order,
-            is_dense: next.form.steps.last().is_some_and(|step| step.is_dense),
-        });
-        if next.form.reductions.is_empty() {
-            next.way.cost += facts.rest(&next.form, &next.known);
-        }
-        Some(next)
+        self.way.priced.push(Priced { cost, ..priced.clone() });
+        self.known.push(result);
+        self.signatures.push(made);
+        self.way.cost += cost;
+        self.way.steps.push(Elimination { reduced, order, is_dense, ..done });
     }
 
     /// After one more step, whose result is kept as it comes, or as a dense tensor if it holds much.
@@ -106,6 +114,23 @@ impl State {
             all.extend(self.after(facts, seen, choice, true));
         }
         all
+    }
+
+    /// After what leaves most of a factor out is multiplied into it; none if nothing does.
+    fn filtered(&self, facts: &Facts<'_>, seen: &mut Seen) -> Option<State> {
+        let mut state = self.clone();
+        while let Some(factors) = facts.filter(&state.form, &state.known) {
+            let mut next = state.clone();
+            let step = next.form.keep(&factors)?.clone();
+            next.count(
+                facts,
+                seen,
+                &step,
+                Elimination { factors: factors.to_vec(), ..Elimination::default() },
+            );
+            state = next;
+        }
+        (state.form.steps.len() > self.form.steps.len()).then_some(state)
     }
 
     /// What can be eliminated now, of what has to be looked at together.
@@ -133,15 +158,22 @@ impl State {
 /// The cheapest way that is found.
 pub fn search(facts: &Facts<'_>, form: &Form) -> Option<Way> {
     let mut seen = Seen::default();
-    let mut best = greedy(facts, form, &mut seen);
-    let mut search = Search { facts, seen, cheapest: FxHashMap::default(), budget: BUDGET };
-    search.below(State::new(form), &mut best);
+    let start = State::new(form);
+    let filtered = start.filtered(facts, &mut seen);
+    let mut best: Option<Way> = None;
+    for start in [Some(start), filtered].into_iter().flatten() {
+        let greedy = greedy(facts, start.clone(), &mut seen);
+        best = best.into_iter().chain(greedy).min_by(|a, b| a.cost.total_cmp(&b.cost));
+        let mut search = Search { facts, seen, cheapest: FxHashMap::default(), budget: BUDGET };
+        search.below(start, &mut best);
+        seen = search.seen;
+    }
     best
 }
 
 /// The cheapest step, again and again.
-fn greedy(facts: &Facts<'_>, form: &Form, seen: &mut Seen) -> Option<Way> {
-    let mut state = State::new(form);
+fn greedy(facts: &Facts<'_>, start: State, seen: &mut Seen) -> Option<Way> {
+    let mut state = start;
     while !state.form.reductions.is_empty() {
         let choices = state.choices();
         let next = choices.iter().flat_map(|choice| state.next(facts, seen, choice));

@@ -63,11 +63,14 @@ pub struct Derived {
     pub steps: Vec<Elimination>,
 }
 
-/// One or several reductions, eliminated at once.
+/// One or several reductions, eliminated at once; or none, but some factors combined and kept, which leave terms out of all that
+/// follows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Elimination {
     /// Their indices, outermost first.
     pub reduced: Vec<u8>,
+    /// The factors that are kept if nothing is reduced, by their places in the form.
+    pub factors: Vec<u32>,
     /// The indices in whose order axes are kept; others follow, ascending.
     pub order: Vec<u8>,
     /// Whether what is kept is dense, and decides nothing by what it is where nothing is stored: only where all that it meets is
@@ -169,8 +172,11 @@ pub fn rearrange(
         let form = form_of(plan, &fill_of(&inputs), &roots, root.query, derived.shape);
         let mut form = form.ok_or_else(|| illegal("has no form to derive from"))?;
         for step in &derived.steps {
-            form.eliminate(&step.reduced)
-                .ok_or_else(|| illegal(&format!("{:?} cannot be eliminated now", step.reduced)))?;
+            let done = match step.reduced.as_slice() {
+                [] => form.keep(&step.factors),
+                reduced => form.eliminate(reduced),
+            };
+            done.ok_or_else(|| illegal(&format!("{step:?} is not possible now")))?;
             form.keep_in_order(&step.order);
             if step.is_dense {
                 form.keep_dense();

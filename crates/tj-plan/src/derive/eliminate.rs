@@ -82,6 +82,24 @@ impl Form {
         Some(self.take(&low, indices, op))
     }
 
+    /// Combines some factors of one operator and keeps what that gives. `None`, and nothing is changed, if they are none, or have
+    /// to be reduced first.
+    pub fn keep(&mut self, factors: &[NodeId]) -> Option<&Step> {
+        let node = self.parent(*factors.first()?)?;
+        let Kind::Map(op, args) = &self.node(node).kind else { return None };
+        let is_own = |factor: &NodeId| args.contains(factor);
+        let is_twice = |factor: &NodeId| factors.iter().filter(|&own| own == factor).count() > 1;
+        if !is_free(*op) || !factors.iter().all(is_own) || factors.iter().any(is_twice) {
+            return None;
+        }
+        let inside: Vec<NodeId> = factors.iter().flat_map(|&factor| self.below(factor)).collect();
+        if self.reductions.iter().any(|reduction| inside.contains(&reduction.top)) {
+            return None;
+        }
+        let low = Low { node, factors: SmallVec::from_slice(factors) };
+        Some(self.take(&low, &[], ReduceOp::Sum))
+    }
+
     /// Where all these indices can be eliminated at once: where one of them is.
     fn place_of(&self, indices: &[u8], leader: u8) -> Option<Low> {
         let first = self.reduction(leader)?;
@@ -208,7 +226,8 @@ impl Form {
         self.steps.push(Step { op, axes, reduced, body, is_dense: false });
         self.leaves.push(Leaf::Step((self.steps.len() - 1) as u32));
         let kind = Kind::Read((self.leaves.len() - 1) as u32);
-        let read = self.push(kind, dtype, fill_of_reduce(op, fill));
+        let fill = if indices.is_empty() { fill } else { fill_of_reduce(op, fill) };
+        let read = self.push(kind, dtype, fill);
         let rest: SmallVec<[NodeId; 4]> =
             self.args(place).iter().copied().filter(|arg| !low.factors.contains(arg)).collect();
         if low.factors.is_empty() || rest.is_empty() {

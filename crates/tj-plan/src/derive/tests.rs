@@ -60,6 +60,15 @@ fn chance(random: &mut Random, plan: &Plan, inputs: &[Option<StoredInput>]) -> D
         while !form.reductions.is_empty() {
             let choices = form.choices();
             assert!(!choices.is_empty(), "nothing can be eliminated from {form:?}");
+            if random.below(4) == 0 && form.nodes.len() < 200 {
+                let nodes = form.below(form.root);
+                let some = form.args(random.pick(&nodes)).to_vec();
+                let factors: Vec<u32> = some.into_iter().filter(|_| random.below(2) == 0).collect();
+                if form.keep(&factors).is_some() {
+                    steps.push(Elimination { factors, ..Elimination::default() });
+                    continue;
+                }
+            }
             let mut step = random.pick(&choices).to_vec();
             if random.below(3) == 0 {
                 step.truncate(1 + random.below(step.len()));
@@ -74,7 +83,7 @@ fn chance(random: &mut Random, plan: &Plan, inputs: &[Option<StoredInput>]) -> D
             if is_dense {
                 form.keep_dense();
             }
-            steps.push(Elimination { reduced: step, order, is_dense });
+            steps.push(Elimination { reduced: step, order, is_dense, ..Elimination::default() });
         }
         derivation.queries.push(Derived { query: root.query, shape, steps });
     }

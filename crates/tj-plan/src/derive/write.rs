@@ -130,6 +130,10 @@ impl<'p> Writer<'p> {
         let kept = self.factors(form, step, results, query);
         let mut body = self.expression_of(form, step.body, &at, results, &kept);
         let dtype = self.arena.dtype(body);
+        if step.reduced.is_empty() {
+            let place = if step.is_dense { Place::Dense } else { Place::Own };
+            return self.define(Query { word: "filter".into(), shape, dtype, body, location }, place);
+        }
         let mut new = 0;
         for (depth, _) in step.reduced.iter().enumerate().rev() {
             let rank = step.axes.len() + depth;

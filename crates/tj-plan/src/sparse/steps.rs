@@ -18,6 +18,7 @@ use super::write::Writer;
 use super::{Access, Entries, Nest, StoredInput, plain};
 use crate::derive::{Decided, Place};
 use crate::plan::{Plan, QueryId};
+use crate::scheduler::Sizes;
 
 /// A program among several.
 #[derive(Clone, Debug)]
@@ -50,6 +51,7 @@ pub fn steps(
     owned: &[bool],
     decided: &Decided,
 ) -> Vec<Step> {
+    let inputs = &spread(plan, inputs, decided);
     let mut cutter = Cutter {
         plan,
         inputs,
@@ -66,6 +68,23 @@ pub fn steps(
     let ways = cutter.beside(nests);
     cutter.lay_out(ways)
 }
+
+/// How arguments come where lists of their entries are known: a long one of a vector is spread over memory beside matrices, whose
+/// rows would meet all of it again and again.
+fn spread(plan: &Plan, inputs: &[Option<StoredInput>], decided: &Decided) -> Vec<Option<StoredInput>> {
+    let has_matrix = inputs.iter().flatten().any(|stored| stored.format.rank() > 1);
+    let is_long = |(at, stored): (usize, &Option<StoredInput>)| {
+        let shape = &plan.inputs[at].shape;
+        let entries = stored.as_ref().and_then(|stored| stored.entries.as_ref());
+        let long = |entries: &Entries| SPREAD * entries.count > Sizes.count(shape);
+        decided.is_measured && has_matrix && shape.len() == 1 && entries.is_some_and(long)
+    };
+    let kept = inputs.iter().enumerate();
+    kept.map(|input| if is_long(input) { None } else { input.1.clone() }).collect()
+}
+
+/// Vectors with an entry for at most so many elements are spread over memory.
+const SPREAD: f64 = 64.0;
 
 /// A query that is computed by walking, before its arguments are numbered.
 pub(super) struct Found {
