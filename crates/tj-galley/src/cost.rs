@@ -53,6 +53,9 @@ const SPARSE: [f64; 2] = [0.125, order::KEPT_DENSE];
 /// What leaves less than this part of a factor is multiplied into it first.
 const FILTERS: f64 = 0.6;
 
+/// What it costs to price a step: as such, and for each coordinate of the longest dimension.
+const PRICING: [f64; 2] = [2e4, 4.0];
+
 /// Loops of which all orders are tried.
 const MAX_EXACT: usize = 8;
 
@@ -125,6 +128,12 @@ impl<'p> Facts<'p> {
         };
         let counted = inputs.iter().enumerate().map(of).collect();
         Facts { plan, inputs, counted, sums: Sums::default(), may_be_dense }
+    }
+
+    /// What it costs to price a step.
+    pub fn pricing(&self) -> f64 {
+        let longest = self.plan.inputs.iter().flat_map(|input| input.shape.iter());
+        PRICING[0] + PRICING[1] * longest.map(|dim| Sizes.guess(dim)).fold(0.0, f64::max)
     }
 
     /// How far an index runs.

@@ -15,8 +15,11 @@ use tj_plan::derive::{Elimination, Step};
 use crate::cost::{Facts, Priced};
 use crate::support::Support;
 
-/// Steps that one search prices.
-const BUDGET: usize = 4000;
+/// Steps that a search prices, at least and at most.
+const BUDGET: [f64; 2] = [64.0, 4000.0];
+
+/// What a search may cost however little it is about: plans are kept.
+const AT_LEAST: f64 = 1.2e7;
 
 /// What holds more than this part of its elements may be a dense tensor.
 pub(crate) const FULL: f64 = 0.04;
@@ -155,8 +158,14 @@ impl State {
     }
 }
 
-/// The cheapest way that is found.
+/// The cheapest way that is found, in a search that takes no longer than what it found first is expected to take, and a little.
 pub fn search(facts: &Facts<'_>, form: &Form) -> Option<Way> {
+    let [least, most] = BUDGET;
+    search_within(facts, form, &|first| ((first + AT_LEAST) / facts.pricing()).clamp(least, most) as usize)
+}
+
+/// The cheapest way that is found by pricing as many steps as `budget` says for the cost of the first way.
+pub(crate) fn search_within(facts: &Facts<'_>, form: &Form, budget: &dyn Fn(f64) -> usize) -> Option<Way> {
     let mut seen = Seen::default();
     let start = State::new(form);
     let filtered = start.filtered(facts, &mut seen);
@@ -164,7 +173,8 @@ pub fn search(facts: &Facts<'_>, form: &Form) -> Option<Way> {
     for start in [Some(start), filtered].into_iter().flatten() {
         let greedy = greedy(facts, start.clone(), &mut seen);
         best = best.into_iter().chain(greedy).min_by(|a, b| a.cost.total_cmp(&b.cost));
-        let mut search = Search { facts, seen, cheapest: FxHashMap::default(), budget: BUDGET };
+        let budget = budget(best.as_ref()?.cost);
+        let mut search = Search { facts, seen, cheapest: FxHashMap::default(), budget };
         search.below(start, &mut best);
         seen = search.seen;
     }
