@@ -295,7 +295,10 @@ impl Form {
             let Some(parent) = self.parent(own.top) else { continue };
             let Kind::Map(op, args) = &self.node(parent).kind else { continue };
             let position = args.iter().position(|&arg| arg == own.top).unwrap_or(0);
-            if passes(*op, position, own.op, self.node(parent).dtype) && !self.reductions.iter().any(is_inner)
+            // What the same operator combines is split, and not pulled together.
+            if *op != own.op.op()
+                && passes(*op, position, own.op, self.node(parent).dtype)
+                && !self.reductions.iter().any(is_inner)
             {
                 self.reductions[at].top = parent;
                 changed = true;

@@ -193,6 +193,27 @@ fn check(outputs: &[LazyTensor], shape: Shape, expected: Expect) {
     expected.assert_eq(&(queries.join("\n") + "\n"));
 }
 
+/// The distances after one more edge, whose least is taken of sums and of what was there.
+#[test]
+fn what_one_operator_combines_is_split_once() {
+    let [n, m, _] = sizes();
+    let a = input("x0", DType::F64, [n.clone(), m.clone()]).unwrap();
+    let d = input("x1", DType::F64, [n.clone()]).unwrap();
+    let before = input("x2", DType::F64, [m]).unwrap();
+    let through = (&a + &d.reshape(&[Some(n), Some(Dim::from(1))])).min(0);
+    let least = LazyTensor::map(Op::Minimum, [through.into(), before.into()]);
+    for shape in SHAPES {
+        check(
+            std::slice::from_ref(&least),
+            shape,
+            expect![[r#"
+                q0 min: f64[M] = min<col>(i1 < N: add(x0[i1, i0], x1[i1]))
+                q1 minimum: f64[M] = minimum(q0[i0], x2[i0])
+            "#]],
+        );
+    }
+}
+
 #[test]
 fn known_ways() {
     let [n, m, k] = sizes();
@@ -223,15 +244,15 @@ fn known_ways() {
         &[(&a - &outer).square().sum(())],
         Shape::Expanded,
         expect![[r#"
-        q0 sum: f64[M] = sum<col>(i1 < N: mul(x0[i1, i0], x0[i1, i0]))
-        q1 sum: f64[] = sum<row>(i0 < M: q0[i0])
-        q2 sum: f64[M] = sum<row>(i1 < N: mul(mul(mul(x0[i1, i0], -1.0f64), x3[i1]), x4[i0]))
-        q3 sum: f64[] = sum<row>(i0 < M: q2[i0])
-        q4 sum: f64[M] = sum<row>(i1 < N: mul(mul(mul(-1.0f64, x3[i1]), x4[i0]), x0[i1, i0]))
-        q5 sum: f64[] = sum<row>(i0 < M: q4[i0])
-        q6 sum: f64[] = sum<row>(i0 < M: mul(x4[i0], x4[i0]))
-        q7 sum: f64[] = sum<row>(i0 < N: mul(mul(mul(mul(-1.0f64, x3[i0]), -1.0f64), x3[i0]), q6[]))
-        q8 sum: f64[] = add(add(add(q1[], q3[]), q5[]), q7[])
-    "#]],
+            q0 sum: f64[M] = sum<col>(i1 < N: mul(x0[i1, i0], x0[i1, i0]))
+            q1 sum: f64[] = sum<row>(i0 < M: q0[i0])
+            q2 sum: f64[M] = sum<col>(i1 < N: mul(mul(mul(x0[i1, i0], -1.0f64), x3[i1]), x4[i0]))
+            q3 sum: f64[] = sum<row>(i0 < M: q2[i0])
+            q4 sum: f64[M] = sum<col>(i1 < N: mul(mul(mul(-1.0f64, x3[i1]), x4[i0]), x0[i1, i0]))
+            q5 sum: f64[] = sum<row>(i0 < M: q4[i0])
+            q6 sum: f64[] = sum<row>(i0 < M: mul(x4[i0], x4[i0]))
+            q7 sum: f64[] = sum<row>(i0 < N: mul(mul(mul(mul(-1.0f64, x3[i0]), -1.0f64), x3[i0]), q6[]))
+            q8 sum: f64[] = add(add(add(q1[], q3[]), q5[]), q7[])
+        "#]],
     );
 }

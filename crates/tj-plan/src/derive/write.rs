@@ -185,8 +185,10 @@ impl<'p> Writer<'p> {
             }
         }
         let last = |at: &Indices| at.last().is_some_and(|dim| uses(dim, &index));
-        let along = self.arena.reachable(&[body]).into_iter().filter_map(reads).any(last);
-        if along || rank == 0 { Tree::Row } else { Tree::Col }
+        // By what has the most axes: that lies along the index, or across it.
+        let reachable = self.arena.reachable(&[body]);
+        let widest = reachable.into_iter().filter_map(reads).max_by_key(|at| at.len());
+        if rank == 0 || widest.is_some_and(last) { Tree::Row } else { Tree::Col }
     }
 
     /// Factors that would be computed again for other indices of a step, as queries of their own: their readers may still write
