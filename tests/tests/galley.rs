@@ -1,0 +1,189 @@
+//! The scheduler that reads data: the values of the default one at a fraction of the work, and the same code for the same
+//! statistics.
+
+use std::sync::Arc;
+
+use tensorjit::{
+    CompileOptions, DType, Duplicates, Error, Format, GalleyScheduler, InterpretKernel, LazyTensor,
+    Reassociate, RunReport, Scalar, Scheduler, Tensor, cache_report, compute_as, compute_with, defer, einop,
+    explain_with, with_scheduler,
+};
+use tj_plan::derive::{Derivation, Derived, Elimination};
+use tj_plan::sparse::StoredInput;
+use tj_plan::{Engine, Plan};
+use tj_tests::engines::scheduled;
+use tj_tests::rng::Rng;
+
+/// A matrix of small whole numbers with so many entries.
+fn matrix(rng: &mut Rng, rows: usize, columns: usize, count: usize) -> Tensor {
+    let mut cells: Vec<usize> = (0..count).map(|_| rng.below(rows * columns)).collect();
+    cells.sort_unstable();
+    cells.dedup();
+    let column = |f: &dyn Fn(usize) -> usize| -> Tensor {
+        cells.iter().map(|&cell| f(cell) as i64).collect::<Vec<i64>>().into()
+    };
+    let coordinates = [column(&|cell| cell / columns), column(&|cell| cell % columns)];
+    let values: Vec<f64> = cells.iter().map(|&cell| (cell % 5) as f64 - 2.0).collect();
+    let zero = Scalar::zero(DType::F64);
+    let made = Tensor::from_entries(
+        [rows, columns],
+        &coordinates,
+        values.into(),
+        zero,
+        Duplicates::Refuse,
+        &Format::csr(),
+    );
+    made.unwrap()
+}
+
+/// Galley's plans, interpreted, so that work is counted.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counted(GalleyScheduler);
+
+impl Scheduler for Counted {
+    fn name(&self) -> &str {
+        "galley, counted"
+    }
+
+    fn options_key(&self) -> u64 {
+        self.0.options_key()
+    }
+
+    fn engine(&self) -> Engine {
+        Engine::InterpretKernel
+    }
+
+    fn reads_data(&self) -> bool {
+        true
+    }
+
+    fn derive(&self, plan: &Plan, inputs: &[Option<StoredInput>]) -> Derivation {
+        self.0.derive(plan, inputs)
+    }
+}
+
+fn values(tensor: &Tensor) -> Vec<f64> {
+    tensor.to_dense().unwrap().to_vec().unwrap()
+}
+
+fn work(report: &RunReport) -> u64 {
+    report.work.expect("interpreted kernels count")
+}
+
+/// The work by the default scheduler and by Galley, whose results are equal.
+fn works(program: &LazyTensor, reassociate: Reassociate) -> (u64, u64) {
+    let (expected, before) = compute_as(program, &scheduled(InterpretKernel)).unwrap();
+    let (got, after) = compute_as(program, &scheduled(Counted(GalleyScheduler::new(reassociate)))).unwrap();
+    assert_eq!(values(&got), values(&expected));
+    (work(&before), work(&after))
+}
+
+#[test]
+fn work_is_a_fraction_of_that_of_what_is_written() {
+    let rng = &mut Rng::new(1);
+    let keys = matrix(rng, 3000, 60, 3000);
+    let features = matrix(rng, 60, 50, 600);
+    let weights = Tensor::full([50], 2.0).unwrap();
+    let model = defer(&keys).matmul(&defer(&features)).matmul(&defer(&weights));
+    let (before, after) = works(&model, Reassociate::Factor);
+    assert!(after * 4 < before, "a model over a join: {before}, {after}");
+
+    let a = matrix(rng, 80, 80, 500);
+    let x = defer(&a);
+    let (before, after) = works(&x.matmul(&x).matmul(&x).sum(()), Reassociate::Factor);
+    assert!(after * 4 < before, "a path: {before}, {after}");
+
+    let (u, v) = (Tensor::full([80], 1.0).unwrap(), Tensor::full([80], 2.0).unwrap());
+    let loss = (defer(&a) - defer(&u).expand_dims(1) * defer(&v)).square().sum(());
+    let (before, after) = works(&loss, Reassociate::Expand);
+    assert!(after * 2 < before, "a loss: {before}, {after}");
+}
+
+#[test]
+fn whole_numbers_are_rearranged_by_the_exact_scheduler_too() {
+    let a = matrix(&mut Rng::new(2), 60, 60, 300).cast(DType::I64).unwrap();
+    let path = einop("p[] += A[i,j] * A[j,k] * A[k,l]", &[("A", &defer(&a))]);
+    let exact = scheduled(GalleyScheduler::exact());
+    let text = explain_with(std::slice::from_ref(&path), exact).unwrap().stage("derive").unwrap().to_string();
+    assert!(text.contains("rearranged"), "{text}");
+    let floats = einop("p[] += A[i,j] * A[j,k] * A[k,l]", &[("A", &defer(&a.cast(DType::F64).unwrap()))]);
+    let exact = scheduled(GalleyScheduler::exact());
+    let text = explain_with(&[floats], exact).unwrap().stage("derive").unwrap().to_string();
+    assert!(text.contains("kept as it is written"), "{text}");
+}
+
+/// Other data of about as many entries is the same code; much more of it is planned anew.
+#[test]
+fn plans_are_kept_for_statistics() {
+    let rng = &mut Rng::new(3);
+    let run = |a: &Tensor, b: &Tensor| {
+        let program = defer(a).matmul(&defer(b)).sum(());
+        let options =
+            CompileOptions { scheduler: Some(Arc::new(GalleyScheduler::default())), ..Default::default() };
+        let before = cache_report().compilations;
+        let (result, _) = compute_as(&program, &options).unwrap();
+        let expected = compute_as(&program, &CompileOptions::default()).unwrap().0;
+        assert_eq!(values(&result), values(&expected));
+        cache_report().compilations - before
+    };
+    let b = matrix(rng, 40, 40, 300);
+    assert!(run(&matrix(rng, 40, 40, 300), &b) > 0);
+    assert_eq!(run(&matrix(rng, 40, 40, 310), &b), 0);
+    assert!(run(&matrix(rng, 40, 40, 20), &b) > 0);
+}
+
+#[test]
+fn empty_and_scalar_arguments_are_planned_for() {
+    let none = matrix(&mut Rng::new(4), 5, 6, 0);
+    let one = Tensor::full([6], 1.0).unwrap();
+    for program in [
+        defer(&none).matmul(&defer(&one)),
+        defer(&Tensor::full([0, 6], 1.0).unwrap()).matmul(&defer(&one)),
+        (defer(&none) * 2.0).sum(()) + defer(&Tensor::scalar(3.0)),
+        defer(&Tensor::scalar(3.0)) * 2.0,
+    ] {
+        let got = compute_with(&program, &GalleyScheduler::default()).unwrap();
+        let expected = compute_with(&program, &tensorjit::DefaultScheduler).unwrap();
+        assert_eq!(values(&got), values(&expected));
+    }
+}
+
+#[test]
+fn it_is_chosen_like_any_other() {
+    let a = matrix(&mut Rng::new(5), 20, 20, 60);
+    let x = defer(&a);
+    let program = || x.matmul(&x).matmul(&x).sum(());
+    let expected = compute_with(program(), &tensorjit::DefaultScheduler).unwrap();
+    let got = with_scheduler(GalleyScheduler::default(), || tensorjit::compute(program())).unwrap();
+    assert_eq!(values(&got), values(&expected));
+}
+
+/// Derives what no law allows.
+#[derive(Clone, Copy, Debug)]
+struct Lawless;
+
+impl Scheduler for Lawless {
+    fn name(&self) -> &str {
+        "lawless"
+    }
+
+    fn reads_data(&self) -> bool {
+        true
+    }
+
+    fn derive(&self, plan: &Plan, _: &[Option<StoredInput>]) -> Derivation {
+        let last = plan.query_ids().next_back().unwrap();
+        let steps = vec![Elimination { reduced: vec![9], ..Elimination::default() }];
+        let query = Derived { query: last, shape: tj_plan::derive::Shape::Written, steps };
+        Derivation { queries: vec![query], ..Derivation::default() }
+    }
+}
+
+#[test]
+fn what_no_law_allows_is_refused() {
+    let a = matrix(&mut Rng::new(6), 20, 20, 60);
+    let program = defer(&a).matmul(&defer(&a)).sum(());
+    let error = compute_with(&program, &Lawless).unwrap_err();
+    assert!(matches!(error, Error::Derivation { .. }), "{error}");
+    assert!(error.to_string().contains("is not possible now"), "{error}");
+}
