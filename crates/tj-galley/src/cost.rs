@@ -79,6 +79,8 @@ pub struct Priced {
     pub rounds: f64,
     /// Entries of its result, or elements if it is dense.
     pub count: f64,
+    /// Whether it is a product of dense matrices.
+    pub is_product: bool,
     /// Entries of its result for each element.
     pub density: f64,
     /// Whether its result is stored by levels.
@@ -174,6 +176,7 @@ impl<'p> Facts<'p> {
             cost,
             rounds,
             count,
+            is_product: supports.is_empty() && self.is_contraction(form, step),
             density,
             is_sparse,
             result: result.map(|support| Arc::new(support.by_role(&role))),

@@ -103,7 +103,8 @@ impl Scheduler for GalleyScheduler {
             }
             // What is not rearranged still asks what fills decide.
             let other = self.planned(plan, inputs, &dense, f64::INFINITY, is_finite);
-            if other.is_whole && other.cost < MARGIN * best.cost {
+            // Nor is anything won but by products of matrices.
+            if other.is_whole && other.has_product && other.cost < MARGIN * best.cost {
                 best = other;
             }
         }
@@ -115,8 +116,10 @@ impl Scheduler for GalleyScheduler {
 struct Planned {
     derivation: Derivation,
     cost: f64,
-    /// Whether it rearranges all that reads anything.
+    /// Whether it rearranges all that reads what is dense.
     is_whole: bool,
+    /// Whether some step is a product of dense matrices.
+    has_product: bool,
 }
 
 impl GalleyScheduler {
@@ -154,7 +157,7 @@ impl GalleyScheduler {
         let elements = |&at: &u32| Sizes.count(&plan.inputs[at as usize].shape);
         let cost = dense.iter().map(elements).map(|elements| SPREAD * elements).sum();
         let derivation = Derivation { dense: dense.to_vec(), ..Derivation::default() };
-        let mut planned = Planned { derivation, cost, is_whole: true };
+        let mut planned = Planned { derivation, cost, is_whole: true, has_product: false };
         let fills = fill_of(inputs);
         for root in &all.roots {
             let of = |shape: Shape| form_of(plan, &fills, &all, root.query, shape);
@@ -187,6 +190,7 @@ impl GalleyScheduler {
                 continue;
             };
             planned.cost += way.cost;
+            planned.has_product |= way.priced.iter().any(|step| step.is_product);
             reasons.extend(way.priced.iter().map(|step| step.reason(root.query)));
             queries.push(Derived { query: root.query, shape, steps: way.steps });
         }

@@ -202,13 +202,7 @@ pub fn written(facts: &Facts<'_>, form: &Form) -> Option<Way> {
             choice.first().and_then(|&index| state.form.reduction(index)).map(|reduction| reduction.rank)
         };
         let first = choices.iter().min_by_key(|choice| rank(choice))?;
-        let all = state.after(facts, seen, first, false);
-        let one = state.after(facts, seen, &first[..1], false);
-        state = match (all, one) {
-            (Some(all), Some(one)) if one.way.cost < all.way.cost => one,
-            (Some(all), _) => all,
-            (None, one) => one?,
-        };
+        state = state.after(facts, seen, &first[..1], false)?;
     }
     Some(state.way)
 }
