@@ -7,7 +7,8 @@
 //! **Rules.** Data has the fill that it was given, or none, and so has an input. What shall be stored by levels and has no
 //! fill has the fill 0, as an expression of what it then is would have. An operator's result has one if an argument annihilates by its
 //! fill, or if all arguments but scalars have one; then it is the operator on the fills. A selection by a condition with a fill
-//! has the fill, or is the scalar, of what the condition's fill selects. Moves keep fills, and reductions do
+//! has the fill, or is the scalar, of what the condition's fill selects; by any other condition it has the named fill that
+//! both sides have. Moves keep fills, and reductions do
 //! where the count of elements does not matter. Functions of whole tensors have none.
 //!
 //! **Annihilation.** Where an argument with a fill *that is named* ([`Named`]: 0, 1, infinities, ...) equals it (`==`, so that
@@ -124,6 +125,11 @@ pub(crate) fn of_map(op: Op, args: &[Filled]) -> Option<Fill> {
     {
         return fill_of(if condition.value == Scalar::Bool(true) { yes } else { no });
     }
+    if let (Op::Where, [_, yes, no]) = (op, args)
+        && let Some(fill) = of_both(yes, no)
+    {
+        return Some(fill);
+    }
     let fills: Vec<Fill> = args.iter().map(fill_of).collect::<Option<_>>()?;
     if fills.iter().any(|fill| fill.value.dtype().is_complex()) {
         return None;
@@ -131,6 +137,18 @@ pub(crate) fn of_map(op: Op, args: &[Filled]) -> Option<Fill> {
     let values: Vec<Scalar> = fills.iter().map(|fill| fill.value).collect();
     let value = expand(&mut Evaluator, op, &values);
     Some(Fill { value, is_static: fills.iter().all(|fill| fill.is_static) && code(value) != 0 })
+}
+
+/// The fill of a selection between tensors with one named fill, or between one and that number, whatever the condition is.
+fn of_both(yes: &Filled, no: &Filled) -> Option<Fill> {
+    let (fill, other) = match (yes, no) {
+        (Filled::Tensor(fill), Filled::Tensor(other) | Filled::Scalar(other)) => (fill, other),
+        (Filled::Scalar(other), Filled::Tensor(fill)) => (fill, other),
+        (Filled::Scalar(_), Filled::Scalar(_)) => return None,
+    };
+    let (fill, other) = ((*fill)?, (*other)?);
+    let is_named = fill.is_static && other.is_static;
+    (is_named && code(fill.value) == code(other.value)).then_some(fill)
 }
 
 /// The fill of a reduction: that of its argument, where any number of them reduces to it.

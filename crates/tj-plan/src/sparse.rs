@@ -19,6 +19,7 @@
 mod beside;
 mod copy;
 mod lay_out;
+pub mod moves;
 pub mod order;
 pub mod rows;
 pub mod space;

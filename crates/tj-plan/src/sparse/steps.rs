@@ -11,6 +11,7 @@ use tj_ir::expr::Source;
 use tj_ir::{Dim, Expr, ExprArena, ExprId};
 use tj_tensor::Scalar;
 
+use super::moves::{self, Moved};
 use super::order::{Order, Question, choose};
 use super::space::{Space, follow_condition, spaces};
 use super::stretches::{self, Stretched};
@@ -38,6 +39,8 @@ pub enum StepProgram {
     Nest(Box<Nest>),
     /// One query on stretches where no argument changes.
     Stretches(Box<Stretched>),
+    /// One query by moving entries.
+    Moved(Box<Moved>),
 }
 
 /// Cuts a canonical plan. `inputs` says which arguments are stored by levels, and `fills` what the fill of each product is, if
@@ -48,15 +51,7 @@ pub fn steps(
     fills: &[Option<Scalar>],
     owned: &[bool],
 ) -> Vec<Step> {
-    let mut cutter = Cutter {
-        plan,
-        inputs,
-        fills,
-        owned,
-        results: FxHashMap::default(),
-        touched: Vec::new(),
-        folded: vec![false; plan.queries.len()],
-    };
+    let mut cutter = Cutter::new(plan, inputs, fills, owned);
     cutter.foresee();
     let nests = cutter.nests();
     let ways = cutter.beside(nests);
@@ -103,6 +98,7 @@ pub(super) enum Way {
     Dense,
     Nest(Box<Found>),
     Stretches(Vec<Source>, Box<Stretched>),
+    Moved(Box<Moved>),
 }
 
 impl Way {
@@ -112,6 +108,7 @@ impl Way {
             Way::Dense => None,
             Way::Nest(found) => Some(found.sources()),
             Way::Stretches(sources, _) => Some(sources.clone()),
+            Way::Moved(moved) => Some(moved.sources()),
         }
     }
 }
@@ -128,9 +125,36 @@ pub(super) struct Cutter<'p> {
     touched: Vec<bool>,
     /// Whether a query is folded by stretches.
     folded: Vec<bool>,
+    /// Queries that are put together of entries.
+    moved: FxHashMap<QueryId, Moved>,
+}
+
+impl<'p> Cutter<'p> {
+    pub fn new(
+        plan: &'p Plan,
+        inputs: &'p [Option<StoredInput>],
+        fills: &'p [Option<Scalar>],
+        owned: &'p [bool],
+    ) -> Cutter<'p> {
+        Cutter {
+            plan,
+            inputs,
+            fills,
+            owned,
+            results: FxHashMap::default(),
+            touched: Vec::new(),
+            folded: vec![false; plan.queries.len()],
+            moved: FxHashMap::default(),
+        }
+    }
 }
 
 impl Cutter<'_> {
+    /// A query that is put together of entries.
+    pub fn moved(&self, id: QueryId) -> Option<&Moved> {
+        self.moved.get(&id)
+    }
+
     pub fn stored(&self, source: Source) -> Option<&StoredInput> {
         match source {
             Source::Input(i) => self.inputs.get(i as usize)?.as_ref(),
@@ -141,7 +165,9 @@ impl Cutter<'_> {
     /// A query that is computed by stretches. `alone` is asked for as it stands.
     fn stretched(&self, id: QueryId, produced: &[bool], alone: bool) -> Option<stretches::Found> {
         let stored = |source| self.stored(source);
-        let is_kept = |q: QueryId| produced[q.index()] && self.results.contains_key(&q);
+        let is_kept = |q: QueryId| {
+            (produced[q.index()] || self.moved(q).is_some()) && self.results.contains_key(&q)
+        };
         let question = stretches::Question { plan: self.plan, stored: &stored, is_kept: &is_kept };
         let found = if alone { question.alone(id) } else { question.find(id) };
         found.filter(|found| {
@@ -167,7 +193,7 @@ impl Cutter<'_> {
     }
 
     /// Finds out which results would be stored by levels.
-    fn foresee(&mut self) {
+    pub fn foresee(&mut self) {
         let produced = self.plan.produced();
         for id in self.plan.query_ids() {
             let reads = self.plan.reads(id);
@@ -179,6 +205,16 @@ impl Cutter<'_> {
             });
             self.touched.push(touched);
             if !touched || self.plan.root_call(id).is_some() {
+                continue;
+            }
+            if let Some(moved) = moves::find(self.plan, id, &|source| self.stored(source))
+                && self.may_be_stored(id, moved.fill)
+            {
+                let stored = moved.stored(&|source| self.stored(source));
+                // What nobody asked for is written as it is read.
+                let format = if produced[id.index()] { moved.format.clone() } else { stored.format.clone() };
+                self.moved.insert(id, Moved { format, ..moved });
+                self.results.insert(id, stored);
                 continue;
             }
             if let Some(found) = self.stretched(id, &produced, true) {
@@ -279,6 +315,11 @@ impl Cutter<'_> {
             if !needed[id.index()] {
                 continue;
             }
+            if let Some(moved) = self.moved(id) {
+                queries(&moved.sources()).into_iter().for_each(|q| needed[q.index()] = true);
+                nests[id.index()] = Some(Way::Moved(Box::new(moved.clone())));
+                continue;
+            }
             let stretched = self.stretched(id, &produced, false).and_then(|found| {
                 let program = found.program(plan, id, &|source| self.declared(source))?;
                 Some(Way::Stretches(found.sources, Box::new(program)))
@@ -318,7 +359,9 @@ impl Cutter<'_> {
             let mut wider = current.inline.clone();
             wider.push(candidate);
             wider.extend(self.handed_on(candidate, produced));
-            let is_own = produced[candidate.index()] || self.folded[candidate.index()];
+            let is_own = produced[candidate.index()]
+                || self.folded[candidate.index()]
+                || self.moved(candidate).is_some();
             let longer = (!is_own && plan.root_call(candidate).is_none())
                 .then(|| self.find(&[id], &wider))
                 .flatten()
@@ -389,7 +432,9 @@ impl Cutter<'_> {
         let (mut open, mut found) = (vec![id], Vec::new());
         while let Some(id) = open.pop() {
             for q in queries(&self.read_by(id)) {
-                let is_elementwise = self.plan.root_reduce(q).is_none() && !produced[q.index()];
+                let is_elementwise = self.plan.root_reduce(q).is_none()
+                    && !produced[q.index()]
+                    && self.moved(q).is_none();
                 if is_elementwise && self.touched[q.index()] && !found.contains(&q) {
                     found.push(q);
                     open.push(q);

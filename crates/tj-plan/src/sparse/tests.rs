@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use expect_test::{Expect, expect};
 use tj_tensor::{DType, Format, Scalar, Width};
 
+use super::moves::apart;
 use super::steps::{StepProgram, steps};
 use super::{Argument, StoredInput};
 use crate::{canonicalise, parse};
@@ -35,11 +36,21 @@ fn check(text: &str, expected: Expect) {
     let fills = vec![Some(Scalar::zero(DType::F64)); plan.produces.0.len()];
     let mut found = String::new();
     let owned: Vec<bool> = plan.inputs.iter().map(|input| input.name.as_deref() == Some("given")).collect();
+    let plan = apart(plan, &inputs, &fills, &owned);
     for step in steps(&plan, &inputs, &fills, &owned) {
         match step.program {
             StepProgram::Dense(plan) => {
                 let words: Vec<&str> = plan.queries.iter().map(|query| &*query.word).collect();
                 let _ = writeln!(found, "dense {}", words.join(", "));
+            }
+            StepProgram::Moved(moved) => {
+                let parts = moved.parts.iter().map(|part| {
+                    let at = part.at.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+                    let when = part.when.iter().map(|(dim, test)| format!(" if {dim} {test:?}"));
+                    format!("  {:?} at [{at}]{}", part.what, when.collect::<String>())
+                });
+                let parts: Vec<String> = parts.collect();
+                let _ = writeln!(found, "moved by parts\n{}", parts.join("\n"));
             }
             StepProgram::Stretches(stretched) => {
                 let query = &stretched.plan.queries[0];

@@ -4,6 +4,7 @@ use tj_ir::expr::Source;
 use tj_ir::{Known, LazyTensor, Symbol};
 use tj_kernel::lower::sparse::room::room;
 use tj_kernel::lower::sparse::{NestProgram, Phase, columns, lower_nest, tasks};
+use tj_plan::sparse::moves::apart;
 use tj_plan::sparse::steps::{StepProgram, steps};
 use tj_plan::sparse::stretches::Fold;
 use tj_plan::sparse::{Nest, ResultKind, StoredInput};
@@ -71,13 +72,25 @@ pub(crate) fn compile_canonical(
     };
     let fills: Vec<Option<Scalar>> = outputs.iter().map(fill).collect();
     let mut guards = std::mem::take(&mut plan.guards);
+    let queries = plan.queries.len();
+    let plan = apart(plan, inputs, &fills, owned);
     let found = steps(&plan, inputs, &fills, owned);
-    clock.done(Stage::Fuse, &|| explain::steps(&found));
+    clock.done(Stage::Fuse, &|| match plan.queries.len() == queries {
+        true => explain::steps(&found),
+        // Steps name the queries of this plan.
+        false => format!("with moves apart:\n{}{}", explain::plan(&plan), explain::steps(&found)),
+    });
     let mut compiled = Vec::with_capacity(found.len());
+    let mut unchecked = Vec::new();
     for step in found {
-        // What must hold of sizes is checked by the first program that runs.
+        // What must hold of sizes is checked by the first program that runs, if one runs before entries are moved.
+        let is_moved = matches!(step.program, StepProgram::Moved(_));
+        if is_moved {
+            unchecked.append(&mut guards);
+        }
         let guards = std::mem::take(&mut guards);
         let work = match step.program {
+            StepProgram::Moved(moved) => Work::Moved(moved),
             StepProgram::Dense(plan) => {
                 let plan = Plan { guards, ..*plan };
                 let complex = ComplexAxes::none(&plan);
@@ -118,7 +131,8 @@ pub(crate) fn compile_canonical(
             }
         }
     }
-    Ok(Chain { steps: compiled, produces })
+    unchecked.append(&mut guards);
+    Ok(Chain { steps: compiled, symbols: plan.symbols, guards: unchecked, produces })
 }
 
 fn compile_nest(
