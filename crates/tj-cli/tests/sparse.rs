@@ -15,8 +15,8 @@ use tensorjit::{Backend, CompileOptions, CompiledGraph, DType, Tensor, input, io
 enum Stored {
     /// As SciPy's is.
     Alike,
-    /// By all its elements, where SciPy's is sparse: elements change places, one of the inputs is no sparse one, what a
-    /// number does to 0 is not seen, or they are complex.
+    /// By all its elements, where SciPy's is sparse: rows are taken by a list, most elements of a matrix of known size may have
+    /// entries, what a number does to 0 is not seen, or they are complex.
     Dense,
 }
 

@@ -8,8 +8,9 @@
 //! fill has the fill 0, as an expression of what it then is would have. An operator's result has one if an argument annihilates by its
 //! fill, or if all arguments but scalars have one; then it is the operator on the fills. A selection by a condition with a fill
 //! has the fill, or is the scalar, of what the condition's fill selects; by any other condition it has the named fill that
-//! both sides have. Moves keep fills, and reductions do
-//! where the count of elements does not matter. Functions of whole tensors have none.
+//! both sides have. What follows from places alone has none by itself; beside a tensor that has one it has the number that it
+//! is almost everywhere. Moves keep fills, and reductions do where the count of elements does not matter. Functions of whole
+//! tensors have none.
 //!
 //! **Annihilation.** Where an argument with a fill *that is named* ([`Named`]: 0, 1, infinities, ...) equals it (`==`, so that
 //! -0 is 0), and the algebra of the operator says that this value decides ([`crate::op::Annihilator`]), the result is the value
@@ -103,6 +104,54 @@ pub(crate) enum Filled {
     Tensor(Option<Fill>),
     /// A scalar, with its value if that is known.
     Scalar(Option<Fill>),
+    /// What follows from places alone and has one named value almost everywhere, as the identity has 0: that is its fill beside
+    /// tensors that have one. By itself it has none, and it decides nothing, so that programs without fills stay what they are.
+    Pattern(Fill),
+    /// Other things that follow from places alone.
+    Places,
+}
+
+impl Filled {
+    /// The fill that it has beside tensors that have one.
+    fn beside(&self) -> Option<Fill> {
+        match self {
+            Filled::Tensor(fill) | Filled::Scalar(fill) => *fill,
+            Filled::Pattern(fill) => Some(*fill),
+            Filled::Places => None,
+        }
+    }
+}
+
+/// What an operator's result is.
+fn of_operator(op: Op, args: &[Filled]) -> Filled {
+    if let (Op::Where, [Filled::Pattern(condition), yes, no]) = (op, args) {
+        let chosen = if condition.value == Scalar::Bool(true) { yes } else { no };
+        return match chosen {
+            Filled::Tensor(fill) => Filled::Tensor(*fill),
+            Filled::Pattern(_) | Filled::Scalar(_) => {
+                let both = of_both(yes, no).map(|fill| Filled::Tensor(Some(fill)));
+                let pattern = chosen.beside().filter(|fill| fill.is_static).map(Filled::Pattern);
+                both.or(pattern).unwrap_or(Filled::Tensor(None))
+            }
+            Filled::Places => Filled::Tensor(None),
+        };
+    }
+    let is_tensor = |arg: &Filled| matches!(arg, Filled::Tensor(_));
+    if args.iter().any(is_tensor) {
+        return Filled::Tensor(of_map(op, args));
+    }
+    if args.iter().all(|arg| matches!(arg, Filled::Scalar(_))) {
+        return Filled::Scalar(None);
+    }
+    if let (Op::Equal | Op::NotEqual, [Filled::Places, Filled::Places]) = (op, args) {
+        return Filled::Pattern(Fill { value: Scalar::Bool(op == Op::NotEqual), is_static: true });
+    }
+    let fills: Option<Vec<Fill>> = args.iter().map(Filled::beside).collect();
+    match fills.filter(|fills| fills.iter().all(|fill| fill.is_static)).and_then(|fills| of_fills(op, &fills))
+    {
+        Some(fill) if fill.is_static => Filled::Pattern(fill),
+        Some(_) | None => Filled::Places,
+    }
 }
 
 /// The fill of an operator's result.
@@ -117,20 +166,22 @@ pub(crate) fn of_map(op: Op, args: &[Filled]) -> Option<Fill> {
             return Some(Fill { value: op.decided(&law, dtype), is_static: true });
         }
     }
-    let fill_of = |arg: &Filled| match arg {
-        Filled::Tensor(fill) | Filled::Scalar(fill) => *fill,
-    };
     if let (Op::Where, [Filled::Tensor(Some(condition)), yes, no]) = (op, args)
         && condition.is_static
     {
-        return fill_of(if condition.value == Scalar::Bool(true) { yes } else { no });
+        return if condition.value == Scalar::Bool(true) { yes } else { no }.beside();
     }
     if let (Op::Where, [_, yes, no]) = (op, args)
         && let Some(fill) = of_both(yes, no)
     {
         return Some(fill);
     }
-    let fills: Vec<Fill> = args.iter().map(fill_of).collect::<Option<_>>()?;
+    let fills: Vec<Fill> = args.iter().map(Filled::beside).collect::<Option<_>>()?;
+    of_fills(op, &fills)
+}
+
+/// An operator on fills.
+fn of_fills(op: Op, fills: &[Fill]) -> Option<Fill> {
     if fills.iter().any(|fill| fill.value.dtype().is_complex()) {
         return None;
     }
@@ -139,14 +190,13 @@ pub(crate) fn of_map(op: Op, args: &[Filled]) -> Option<Fill> {
     Some(Fill { value, is_static: fills.iter().all(|fill| fill.is_static) && code(value) != 0 })
 }
 
-/// The fill of a selection between tensors with one named fill, or between one and that number, whatever the condition is.
+/// The fill of a selection between tensors with one named fill, or between one and what is that number, whatever the condition
+/// is.
 fn of_both(yes: &Filled, no: &Filled) -> Option<Fill> {
     let (fill, other) = match (yes, no) {
-        (Filled::Tensor(fill), Filled::Tensor(other) | Filled::Scalar(other)) => (fill, other),
-        (Filled::Scalar(other), Filled::Tensor(fill)) => (fill, other),
-        (Filled::Scalar(_), Filled::Scalar(_)) => return None,
+        (Filled::Tensor(fill), other) | (other, Filled::Tensor(fill)) => ((*fill)?, other.beside()?),
+        (Filled::Scalar(_) | Filled::Pattern(_) | Filled::Places, _) => return None,
     };
-    let (fill, other) = ((*fill)?, (*other)?);
     let is_named = fill.is_static && other.is_static;
     (is_named && code(fill.value) == code(other.value)).then_some(fill)
 }
@@ -182,7 +232,7 @@ pub(crate) fn of_lazy(tensor: &LazyTensor) -> Option<Fill> {
     }
     match fills.get(&std::sync::Arc::as_ptr(&tensor.0)) {
         Some(Filled::Tensor(fill)) => *fill,
-        Some(Filled::Scalar(_)) | None => None,
+        Some(Filled::Scalar(_) | Filled::Pattern(_) | Filled::Places) | None => None,
     }
 }
 
@@ -190,7 +240,7 @@ pub(crate) fn of_lazy(tensor: &LazyTensor) -> Option<Fill> {
 pub(crate) fn of_node(node: &Node, known: &dyn Fn(&LazyTensor) -> Filled) -> Filled {
     let fill_of = |arg: &LazyTensor| match known(arg) {
         Filled::Tensor(fill) => fill,
-        Filled::Scalar(_) => None,
+        Filled::Scalar(_) | Filled::Pattern(_) | Filled::Places => None,
     };
     let fill = match &node.kind {
         Kind::Data(tensor) if tensor.rank() == 0 => {
@@ -206,16 +256,15 @@ pub(crate) fn of_node(node: &Node, known: &dyn Fn(&LazyTensor) -> Filled) -> Fil
         Kind::Owned(data) => data.fill.map(Fill::of_value),
         Kind::Map { op, args } => {
             let args: Vec<Filled> = args.iter().map(known).collect();
-            let fill = of_map(*op, &args);
-            if args.iter().all(|arg| matches!(arg, Filled::Scalar(_))) {
-                return Filled::Scalar(None);
-            }
-            fill
+            return of_operator(*op, &args);
         }
         Kind::Move { arg, .. } => match known(arg) {
             Filled::Scalar(_) if node.shape.is_empty() => return known(arg),
+            // A number everywhere is a pattern without exceptions.
+            Filled::Scalar(Some(fill)) if fill.is_static => return Filled::Pattern(fill),
             Filled::Scalar(_) => None,
             Filled::Tensor(fill) => fill,
+            Filled::Pattern(_) | Filled::Places => return known(arg),
         },
         // What is stored by levels has a fill.
         Kind::Format { arg, format } if !format.is_strided() && !node.shape.is_empty() => {
@@ -223,11 +272,16 @@ pub(crate) fn of_node(node: &Node, known: &dyn Fn(&LazyTensor) -> Filled) -> Fil
         }
         Kind::Format { arg, .. } => return known(arg),
         Kind::Input { storage, .. } => storage.fill.map(Fill::of_value),
-        Kind::Reduce { op, arg, .. } => of_reduce(*op, fill_of(arg)),
+        Kind::Reduce { op, arg, .. } => match known(arg) {
+            Filled::Pattern(fill) => {
+                return of_reduce(*op, Some(fill)).map_or(Filled::Places, Filled::Pattern);
+            }
+            Filled::Tensor(fill) => of_reduce(*op, fill),
+            Filled::Scalar(_) | Filled::Places => None,
+        },
         Kind::Matmul { args: [a, b] } => of_product(fill_of(a), fill_of(b)),
-        Kind::Positions | Kind::Parts { .. } | Kind::Call { .. } | Kind::Select { .. } | Kind::Failed(_) => {
-            None
-        }
+        Kind::Positions => return Filled::Places,
+        Kind::Parts { .. } | Kind::Call { .. } | Kind::Select { .. } | Kind::Failed(_) => None,
     };
     Filled::Tensor(fill)
 }

@@ -23,8 +23,8 @@ mod update;
 
 use std::hash::{Hash, Hasher};
 
-use tj_ir::{Guard, Storage as Declared, Symbol};
 use tj_ir::expr::Source;
+use tj_ir::{Guard, Storage as Declared, Symbol};
 use tj_kernel::lower::sparse::room::Room;
 use tj_kernel::lower::sparse::{Array, Tasks};
 use tj_plan::sparse::moves::Moved;

@@ -43,7 +43,7 @@ impl Ctx<'_> {
     fn fill(&self, arg: &LazyTensor) -> Option<Fill> {
         match self.filled(arg) {
             Filled::Tensor(fill) => fill,
-            Filled::Scalar(_) => None,
+            Filled::Scalar(_) | Filled::Pattern(_) | Filled::Places => None,
         }
     }
 

@@ -87,7 +87,12 @@ impl Moves<'_> {
         let rank = self.shape.len();
         let extents = self.shape.iter().chain(&self.others);
         let ranges: Vec<Span> = extents.map(|&extent| (0, extent as i64 - 1)).collect();
-        let mut written = Written { columns: empty_columns(rank, 0)?, each: 8 * rank + 16 + self.dtype.size(), allowed: 0, len: 0 };
+        let mut written = Written {
+            columns: empty_columns(rank, 0)?,
+            each: 8 * rank + 16 + self.dtype.size(),
+            allowed: 0,
+            len: 0,
+        };
         let mut values = Vec::with_capacity(self.parts.len());
         if ranges.iter().all(|span| span.0 <= span.1) {
             for part in &self.parts {
@@ -96,7 +101,8 @@ impl Moves<'_> {
         }
         let values = join(self.dtype, &values.iter().collect::<Vec<_>>())?;
         let columns: Vec<Tensor> = written.columns.into_iter().map(Tensor::from).collect();
-        let tensor = Tensor::from_entries(&self.shape, &columns, values, self.fill, Duplicates::Refuse, format);
+        let tensor =
+            Tensor::from_entries(&self.shape, &columns, values, self.fill, Duplicates::Refuse, format);
         Ok(tensor.map_err(LibraryError::from)?)
     }
 
@@ -115,7 +121,10 @@ impl Moves<'_> {
         }
         let entries = match part.what {
             What::Tensor(tensor) => {
-                allow((tensor.stored_count() as u64).saturating_mul((8 * tensor.rank() + self.dtype.size()) as u64))?;
+                allow(
+                    (tensor.stored_count() as u64)
+                        .saturating_mul((8 * tensor.rank() + self.dtype.size()) as u64),
+                )?;
                 Entries::of(tensor)?
             }
             What::Value(value) => {
@@ -130,7 +139,8 @@ impl Moves<'_> {
             when.retain(|equation| !equation.holds(&ranges));
             when.iter_mut().for_each(|equation| equation.place = equation.place.simplified(&ranges));
             let known = part.at.iter().enumerate();
-            let known = known.map(|(dim, place)| Known { place: place.simplified(&ranges), of: vec![(1, dim)] });
+            let known =
+                known.map(|(dim, place)| Known { place: place.simplified(&ranges), of: vec![(1, dim)] });
             let known = merged(known.collect(), &entries.shape);
             let mut give = |at: usize, indices: &mut dyn Iterator<Item = i64>| -> Result<(), E> {
                 written.push(indices, allow)?;
@@ -155,7 +165,11 @@ impl Moves<'_> {
                     }
                 }
                 None => {
-                    let equation = |known: &Known| Equation { place: known.place.clone(), test: Test::Zero, wanted: (0, 0) };
+                    let equation = |known: &Known| Equation {
+                        place: known.place.clone(),
+                        test: Test::Zero,
+                        wanted: (0, 0),
+                    };
                     let mut equations: Vec<Equation> = known.iter().map(equation).chain(when).collect();
                     let mut own = ranges.clone();
                     for at in 0..entries.len() {
@@ -164,7 +178,9 @@ impl Moves<'_> {
                             equation.wanted = (value, value);
                         }
                         own.copy_from_slice(&ranges);
-                        solve(&equations, &mut own, &mut |found| give(at, &mut found.iter().map(|span| span.0)))?;
+                        solve(&equations, &mut own, &mut |found| {
+                            give(at, &mut found.iter().map(|span| span.0))
+                        })?;
                     }
                 }
             }

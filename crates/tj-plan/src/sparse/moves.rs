@@ -74,10 +74,12 @@ pub struct MovedPart {
 /// What elements are moved from.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum MovedFrom {
-    /// A tensor that is stored by levels.
+    /// A tensor. One that is not stored by levels is spread along a diagonal, each element once.
     Source(Source),
     /// A value.
     Value(Scalar),
+    /// A number of the program.
+    Number(u32),
 }
 
 impl Moved {
@@ -163,32 +165,39 @@ impl Choice {
     fn of<'p>(plan: &'p Plan, root: ExprId, stores: Stores<'p>) -> Option<Choice> {
         let mut finder = Finder {
             arena: &plan.arena,
-            stores,
             first_fresh: plan.first_fresh(),
             numbers: Vec::new(),
             leaves: Vec::new(),
         };
         finder.leaves(root, &[])?;
-        let fill = finder.leaves.iter().find_map(|leaf| match leaf.what {
-            MovedFrom::Source(source) => stores(source).map(|stored| stored.fill),
-            MovedFrom::Value(_) => None,
-        })?;
+        let is_diagonal = |part: &MovedPart| part.when.iter().any(|(_, test)| *test == Test::Zero);
         let Finder { leaves, numbers, .. } = finder;
+        let of_stored = leaves.iter().find_map(|leaf| match leaf.what {
+            MovedFrom::Source(source) => stores(source).map(|stored| stored.fill),
+            MovedFrom::Value(_) | MovedFrom::Number(_) => None,
+        });
+        let of_rest = leaves.iter().find_map(|leaf| match leaf.what {
+            MovedFrom::Value(value) if !is_diagonal(leaf) => Some(value),
+            MovedFrom::Source(_) | MovedFrom::Value(_) | MovedFrom::Number(_) => None,
+        });
+        let fill = of_stored.or(of_rest)?;
         let mut parts = Vec::new();
         for leaf in leaves {
-            match leaf.what {
-                MovedFrom::Source(source) if stores(source)?.fill != fill => return None,
+            let has_fill = match leaf.what {
+                MovedFrom::Source(source) => stores(source).is_some_and(|stored| stored.fill == fill),
                 MovedFrom::Value(value) if value == fill => continue,
-                // A value that is everywhere is no entry.
-                MovedFrom::Value(_) if !leaf.when.iter().any(|(_, test)| *test == Test::Zero) => return None,
-                MovedFrom::Source(_) | MovedFrom::Value(_) => {}
+                MovedFrom::Value(_) | MovedFrom::Number(_) => false,
+            };
+            // What has another value elsewhere is no entry, but along a diagonal.
+            let is_other = matches!(leaf.what, MovedFrom::Source(source) if stores(source).is_some());
+            if !has_fill && (is_other || !is_diagonal(&leaf)) {
+                return None;
             }
             parts.push(leaf);
         }
-        let places = |part: &MovedPart| {
-            part.at.iter().chain(part.when.iter().map(|(dim, _)| dim)).all(Place::is_one)
-        };
-        parts.iter().all(places).then_some(Choice { fill, parts, numbers })
+        let places =
+            |part: &MovedPart| part.at.iter().chain(part.when.iter().map(|(dim, _)| dim)).all(Place::is_one);
+        (!parts.is_empty() && parts.iter().all(places)).then_some(Choice { fill, parts, numbers })
     }
 
     /// Whether loops would look elements up, or go along a diagonal by all elements.
@@ -216,7 +225,6 @@ fn is_clamped(dim: &Dim) -> bool {
 
 struct Finder<'p> {
     arena: &'p ExprArena,
-    stores: Stores<'p>,
     first_fresh: u64,
     numbers: Vec<MovedNumber>,
     leaves: Vec<MovedPart>,
@@ -235,7 +243,6 @@ impl Finder<'_> {
             }
             match self.arena.node(node) {
                 Expr::Read { source, at } => {
-                    (self.stores)(*source)?;
                     self.leaves.push(MovedPart { what: MovedFrom::Source(*source), at: at.clone(), when });
                 }
                 Expr::Const(value) => {
@@ -249,9 +256,27 @@ impl Finder<'_> {
                         }
                     }
                 }
-                Expr::Map { .. } | Expr::Number(_) | Expr::Size(_) | Expr::Reduce { .. } | Expr::Call { .. } => {
-                    return None;
+                Expr::Number(number) => {
+                    self.leaves.push(MovedPart {
+                        what: MovedFrom::Number(*number),
+                        at: Indices::new(),
+                        when,
+                    });
                 }
+                Expr::Map { op, args } => {
+                    // A condition as a value.
+                    let is_bool = self.arena.dtype(args[0]) == DType::Bool;
+                    let cast = if let (Op::Cast(dtype), true) = (op, is_bool) { Some(*dtype) } else { None };
+                    let (condition, dtype) = cast.map_or((node, DType::Bool), |dtype| (args[0], dtype));
+                    for wanted in [true, false] {
+                        let what = MovedFrom::Value(Scalar::Bool(wanted).cast(dtype));
+                        for alternative in self.conditions(condition, wanted)? {
+                            let when = when.iter().cloned().chain(alternative).collect();
+                            self.leaves.push(MovedPart { what, at: Indices::new(), when });
+                        }
+                    }
+                }
+                Expr::Size(_) | Expr::Reduce { .. } | Expr::Call { .. } => return None,
             }
         }
         Some(())
@@ -261,7 +286,9 @@ impl Finder<'_> {
     fn conditions(&mut self, condition: ExprId, wanted: bool) -> Option<Vec<When>> {
         let arena = self.arena;
         match arena.node(condition) {
-            Expr::Const(Scalar::Bool(value)) => Some(if *value == wanted { vec![Vec::new()] } else { Vec::new() }),
+            Expr::Const(Scalar::Bool(value)) => {
+                Some(if *value == wanted { vec![Vec::new()] } else { Vec::new() })
+            }
             Expr::Map { op: Op::Not | Op::LogicalNot, args } if arena.dtype(args[0]) == DType::Bool => {
                 self.conditions(args[0], !wanted)
             }
@@ -271,7 +298,8 @@ impl Finder<'_> {
                 let both = matches!(op, Op::And | Op::LogicalAnd) == wanted;
                 let (first, second) = (self.conditions(args[0], wanted)?, self.conditions(args[1], wanted)?);
                 let products = |one: &[When], two: &[When]| -> Vec<When> {
-                    let product = one.iter().flat_map(|a| two.iter().map(|b| [a.clone(), b.clone()].concat()));
+                    let product =
+                        one.iter().flat_map(|a| two.iter().map(|b| [a.clone(), b.clone()].concat()));
                     product.collect()
                 };
                 if both {
@@ -323,7 +351,8 @@ impl Finder<'_> {
                 Some(dim)
             }
             Expr::Map { op, args } => {
-                let parts: SmallVec<[Dim; 2]> = args.iter().map(|&arg| self.place(arg)).collect::<Option<_>>()?;
+                let parts: SmallVec<[Dim; 2]> =
+                    args.iter().map(|&arg| self.place(arg)).collect::<Option<_>>()?;
                 match (op, parts.as_slice()) {
                     (Op::Add, [a, b]) => Some(a + b),
                     (Op::Sub, [a, b]) => Some(a - b),

@@ -150,6 +150,11 @@ impl<'p> Cutter<'p> {
 }
 
 impl Cutter<'_> {
+    /// Whether a query walks what is stored, by itself or by what is written into it.
+    pub fn is_touched(&self, id: QueryId) -> bool {
+        self.touched[id.index()]
+    }
+
     /// A query that is put together of entries.
     pub fn moved(&self, id: QueryId) -> Option<&Moved> {
         self.moved.get(&id)
@@ -165,9 +170,8 @@ impl Cutter<'_> {
     /// A query that is computed by stretches. `alone` is asked for as it stands.
     fn stretched(&self, id: QueryId, produced: &[bool], alone: bool) -> Option<stretches::Found> {
         let stored = |source| self.stored(source);
-        let is_kept = |q: QueryId| {
-            (produced[q.index()] || self.moved(q).is_some()) && self.results.contains_key(&q)
-        };
+        let is_kept =
+            |q: QueryId| (produced[q.index()] || self.moved(q).is_some()) && self.results.contains_key(&q);
         let question = stretches::Question { plan: self.plan, stored: &stored, is_kept: &is_kept };
         let found = if alone { question.alone(id) } else { question.find(id) };
         found.filter(|found| {
@@ -195,6 +199,7 @@ impl Cutter<'_> {
     /// Finds out which results would be stored by levels.
     pub fn foresee(&mut self) {
         let produced = self.plan.produced();
+        let beside = self.beside_stored();
         for id in self.plan.query_ids() {
             let reads = self.plan.reads(id);
             let is_elementwise = |q: u32| self.plan.root_reduce(QueryId(q)).is_none();
@@ -204,7 +209,7 @@ impl Cutter<'_> {
                 source @ (Source::Input(_) | Source::Def(_)) => self.stored(source).is_some(),
             });
             self.touched.push(touched);
-            if !touched || self.plan.root_call(id).is_some() {
+            if self.plan.root_call(id).is_some() || !(touched || beside[id.index()]) {
                 continue;
             }
             if let Some(moved) = moves::find(self.plan, id, &|source| self.stored(source))
@@ -215,6 +220,9 @@ impl Cutter<'_> {
                 let format = if produced[id.index()] { moved.format.clone() } else { stored.format.clone() };
                 self.moved.insert(id, Moved { format, ..moved });
                 self.results.insert(id, stored);
+                continue;
+            }
+            if !touched {
                 continue;
             }
             if let Some(found) = self.stretched(id, &produced, true) {
@@ -254,6 +262,24 @@ impl Cutter<'_> {
                 self.results.insert(id, StoredInput { format, ..stored });
             }
         }
+    }
+
+    /// Whether a query is read by one that depends on what is stored: what has entries on a diagonal only is stored, too, there.
+    fn beside_stored(&self) -> Vec<bool> {
+        let mut depends = vec![false; self.plan.queries.len()];
+        let mut beside = vec![false; self.plan.queries.len()];
+        for id in self.plan.query_ids() {
+            let reads = self.plan.reads(id);
+            depends[id.index()] = reads.iter().any(|(_, source)| match source {
+                Source::Def(q) => depends[*q as usize],
+                source @ Source::Input(_) => self.stored(*source).is_some(),
+            });
+            if depends[id.index()] {
+                let defs = queries(&reads.into_iter().map(|(_, source)| source).collect::<Vec<_>>());
+                defs.into_iter().for_each(|q| beside[q.index()] = true);
+            }
+        }
+        beside
     }
 
     /// Queries of one shape with others written in, their spaces and order; `None` if they have different ones.
@@ -432,9 +458,8 @@ impl Cutter<'_> {
         let (mut open, mut found) = (vec![id], Vec::new());
         while let Some(id) = open.pop() {
             for q in queries(&self.read_by(id)) {
-                let is_elementwise = self.plan.root_reduce(q).is_none()
-                    && !produced[q.index()]
-                    && self.moved(q).is_none();
+                let is_elementwise =
+                    self.plan.root_reduce(q).is_none() && !produced[q.index()] && self.moved(q).is_none();
                 if is_elementwise && self.touched[q.index()] && !found.contains(&q) {
                     found.push(q);
                     open.push(q);

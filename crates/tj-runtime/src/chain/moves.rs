@@ -41,7 +41,8 @@ impl Runner<'_> {
             size.or_else(|| moved.numbers.iter().find(|n| n.above == *symbol).and_then(|n| number(n, 1)))
                 .or_else(|| moved.numbers.iter().find(|n| n.below == *symbol).and_then(|n| number(n, -1)))
         };
-        let extent = |dim: &Dim| -> Result<usize, Error> { Ok(usize::try_from(dim.eval(&value)?).unwrap_or(0)) };
+        let extent =
+            |dim: &Dim| -> Result<usize, Error> { Ok(usize::try_from(dim.eval(&value)?).unwrap_or(0)) };
         let extents = |dims: &[Dim]| dims.iter().map(extent).collect::<Result<Vec<usize>, Error>>();
         let place = |dim: &Dim| Place::new(dim, &value).ok_or_else(missing);
         let filled = from.iter().map(|tensor| tensor.clone().with_fill(Some(moved.fill)));
@@ -54,6 +55,9 @@ impl Runner<'_> {
                     What::Tensor(&filled[at])
                 }
                 MovedFrom::Value(value) => What::Value(value),
+                MovedFrom::Number(number) => {
+                    What::Value(*self.numbers.get(number as usize).ok_or_else(missing)?)
+                }
             };
             let at = part.at.iter().map(place).collect::<Result<_, _>>()?;
             let when = part.when.iter().map(|(dim, test)| Ok((place(dim)?, *test)));

@@ -107,10 +107,8 @@ impl Place {
                         continue;
                     }
                     let (a, divisor) = (Place::new(a, value)?, (divisor > 0).then_some(divisor)?);
-                    match factor {
-                        Factor::FloorDiv(..) => Atom::Quotient(a, divisor),
-                        _ => Atom::Remainder(a, divisor),
-                    }
+                    let is_quotient = matches!(factor, Factor::FloorDiv(..));
+                    if is_quotient { Atom::Quotient(a, divisor) } else { Atom::Remainder(a, divisor) }
                 }
                 Factor::Min(a, b) => Atom::Least(Place::new(a, value)?, Place::new(b, value)?),
                 Factor::Max(a, b) => Atom::Greatest(Place::new(a, value)?, Place::new(b, value)?),
@@ -175,8 +173,20 @@ impl Place {
                     let is_least = matches!(atom, Atom::Least(..));
                     let (of_a, of_b) = (a.range(ranges), b.range(ranges));
                     Some(match (of_a.1 <= of_b.0, of_b.1 <= of_a.0) {
-                        (true, _) => if is_least { a } else { b },
-                        (_, true) => if is_least { b } else { a },
+                        (true, _) => {
+                            if is_least {
+                                a
+                            } else {
+                                b
+                            }
+                        }
+                        (_, true) => {
+                            if is_least {
+                                b
+                            } else {
+                                a
+                            }
+                        }
                         (false, false) if is_least => Place::from(Atom::Least(a, b)),
                         (false, false) => Place::from(Atom::Greatest(a, b)),
                     })
@@ -303,9 +313,10 @@ impl Atom {
                     _ => Narrowed::Changed,
                 }
             }
-            Atom::Quotient(a, by) => {
-                a.narrow((lo.saturating_mul(*by).max(-FAR), hi.saturating_mul(*by).min(FAR) + (by - 1)), ranges)
-            }
+            Atom::Quotient(a, by) => a.narrow(
+                (lo.saturating_mul(*by).max(-FAR), hi.saturating_mul(*by).min(FAR) + (by - 1)),
+                ranges,
+            ),
             Atom::Remainder(a, by) => {
                 let (lo, hi) = (lo.max(0), hi.min(by - 1));
                 if lo > hi {

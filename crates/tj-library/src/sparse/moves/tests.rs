@@ -10,7 +10,8 @@ use crate::LibraryError;
 /// A tensor of this shape, with an entry at every third place or so.
 fn sparse(shape: &[usize], seed: usize) -> Tensor {
     let count: usize = shape.iter().product();
-    let values = (0..count).map(|at| if (at * 7 + seed) % 3 == 0 { at as i64 + 1 } else { 0 }).collect();
+    let values =
+        (0..count).map(|at| if (at * 7 + seed).is_multiple_of(3) { at as i64 + 1 } else { 0 }).collect();
     let dense = Tensor::from_shape_vec(shape, values).unwrap();
     dense.with_fill(Some(Scalar::I64(0))).unwrap().with_format(&Format::coo(shape.len())).unwrap()
 }
@@ -91,7 +92,12 @@ fn steps_and_reversed_axes() {
 
 #[test]
 fn other_shapes() {
-    for (from, to) in [(vec![4, 6], vec![8, 3]), (vec![6, 4], vec![8, 3]), (vec![2, 3, 4], vec![4, 6]), (vec![5, 7], vec![7, 5])] {
+    for (from, to) in [
+        (vec![4, 6], vec![8, 3]),
+        (vec![6, 4], vec![8, 3]),
+        (vec![2, 3, 4], vec![4, 6]),
+        (vec![5, 7], vec![7, 5]),
+    ] {
         let x = sparse(&from, 1);
         let flat = (0..to.len()).fold(Dim::ZERO, |flat, d| flat * to[d] as i64 + i(d as u32));
         let map = (0..from.len()).map(|d| {

@@ -22,12 +22,7 @@ use crate::substitute::{Memo, substitute};
 const MAX_ROUNDS: usize = 64;
 
 /// The plan with its moves apart. Arguments are as for [`steps`](super::super::steps::steps).
-pub fn apart(
-    plan: Plan,
-    inputs: &[Option<StoredInput>],
-    fills: &[Option<Scalar>],
-    owned: &[bool],
-) -> Plan {
+pub fn apart(plan: Plan, inputs: &[Option<StoredInput>], fills: &[Option<Scalar>], owned: &[bool]) -> Plan {
     if !plan.query_ids().any(|id| may_move(&plan, id)) {
         return plan;
     }
@@ -138,6 +133,10 @@ fn in_query(cutter: &Cutter<'_>, id: QueryId) -> Vec<Apart> {
     if cutter.moved(id).is_some() || plan.root_call(id).is_some() {
         return Vec::new();
     }
+    // A diagonal beside what is not stored stays what it is.
+    if !cutter.is_touched(id) {
+        return Vec::new();
+    }
     let mut found = Vec::new();
     let mut seen = FxHashSet::default();
     // Under a condition a clamped read is at its edge wherever another branch is taken.
@@ -148,7 +147,7 @@ fn in_query(cutter: &Cutter<'_>, id: QueryId) -> Vec<Apart> {
         }
         let mut is_chosen = is_chosen;
         match plan.arena.node(node) {
-            Expr::Read { .. } | Expr::Map { op: Op::Where, .. } => {
+            Expr::Read { .. } | Expr::Map { op: Op::Where | Op::Cast(_) | Op::Equal | Op::NotEqual, .. } => {
                 let choice = Choice::of(plan, node, &|source| cutter.stored(source));
                 let is_read = matches!(plan.arena.node(node), Expr::Read { .. });
                 if let Some(choice) = choice.filter(Choice::is_worth_it)
@@ -160,7 +159,7 @@ fn in_query(cutter: &Cutter<'_>, id: QueryId) -> Vec<Apart> {
                         continue;
                     }
                 }
-                is_chosen = is_chosen || !is_read;
+                is_chosen |= matches!(plan.arena.node(node), Expr::Map { op: Op::Where, .. });
             }
             Expr::Const(_)
             | Expr::Number(_)
@@ -180,7 +179,8 @@ fn in_query(cutter: &Cutter<'_>, id: QueryId) -> Vec<Apart> {
 impl Choice {
     /// The indices that it depends on, in order.
     fn indices(&self) -> Vec<u32> {
-        let dims = self.parts.iter().flat_map(|part| part.at.iter().chain(part.when.iter().map(|(dim, _)| dim)));
+        let dims =
+            self.parts.iter().flat_map(|part| part.at.iter().chain(part.when.iter().map(|(dim, _)| dim)));
         let symbols = dims.flat_map(Dim::symbols);
         let mut indices: Vec<u32> = symbols.filter_map(|symbol| plain(&Dim::symbol(&symbol))).collect();
         indices.sort_unstable();

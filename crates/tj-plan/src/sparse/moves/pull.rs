@@ -7,7 +7,7 @@
 use rustc_hash::FxHashMap;
 use tj_ir::expr::{Indices, Source};
 use tj_ir::{Dim, Expr, ExprArena, ExprId, Shape, Symbol, Tree};
-use tj_tensor::DType;
+use tj_tensor::Scalar;
 
 use super::super::StoredInput;
 use super::is_unfollowed;
@@ -26,16 +26,15 @@ pub(super) fn pull(plan: Plan, inputs: &[Option<StoredInput>]) -> Plan {
 /// What is asked of places alone, written into its readers. Queries that nobody reads any more stay where they are.
 fn with_places(plan: Plan) -> Plan {
     let mut of_places = vec![false; plan.queries.len()];
-    for id in plan.query_ids() {
-        of_places[id.index()] = is_of_places(&plan, id, &of_places);
-    }
-    if !of_places.contains(&true) {
-        return plan;
-    }
     let mut plan = plan;
     for id in plan.query_ids() {
         let query = plan.query(id);
         let root = plan.root_reduce(id);
+        // Factors of a product of matrices are computed once.
+        if !of_places.contains(&true) || root.as_ref().is_some_and(|root| root.tree == Tree::Contract) {
+            of_places[id.index()] = is_of_places(&plan, id, &of_places);
+            continue;
+        }
         let ranges = ranges_of(&query.shape, root.as_ref().map(|root| (&root.index, &root.extent)));
         let Query { body, .. } = query.clone();
         let mut arena = std::mem::take(&mut plan.arena);
@@ -62,15 +61,24 @@ fn with_places(plan: Plan) -> Plan {
         }
         plan.arena = arena;
         plan.queries[id.index()].body = new[&body];
+        if let Some(value) = only_value(&plan, id) {
+            plan.queries[id.index()].body = plan.arena.constant(value);
+        }
+        of_places[id.index()] = is_of_places(&plan, id, &of_places);
     }
     plan
 }
 
+/// What a query is that reduces at most one number: that number, if nothing reduces to it, too.
+fn only_value(plan: &Plan, id: QueryId) -> Option<Scalar> {
+    let root = plan.root_reduce(id)?;
+    let Expr::Const(value) = plan.arena.node(root.body) else { return None };
+    let is_one = root.extent.known_le(&Dim::ONE) == Some(true);
+    (is_one && root.op.empty(value.dtype()) == Some(*value)).then_some(*value)
+}
+
 fn is_of_places(plan: &Plan, id: QueryId, known: &[bool]) -> bool {
     let query = plan.query(id);
-    if !matches!(query.dtype, DType::Bool | DType::I64) {
-        return false;
-    }
     let nodes = plan.arena.reachable(&[query.body]);
     nodes.len() <= MAX_NODES
         && nodes.into_iter().all(|node| match plan.arena.node(node) {
