@@ -227,6 +227,17 @@ fn stored_zeros_annihilate_as_others_do() {
     }
 }
 
+/// A list that leads a loop is asked for again by a part of the tree.
+#[test]
+fn a_condition_is_asked_twice() {
+    let mask =
+        defer(stored(&[2, 2, 2], &[true, false, true, true, false, false, false, true], false, "csf(3)"));
+    let x = defer(stored(&[2, 2, 2], &[1_i64, 2, 0, 3, 4, 5, 6, 0], 0, "csf(3)"));
+    let y = defer(stored(&[2, 2], &[7_i64, 0, 0, 8], 0, "csf(2)"));
+    check(&where_(&mask, where_(&mask, &x, &y), 0), &[1_i64, 0, 0, 3, 0, 0, 0, 0]);
+    check(&where_(&mask, where_(&mask.logical_not(), &x, &y), 0), &[7_i64, 0, 0, 8, 0, 0, 0, 8]);
+}
+
 #[test]
 fn products_of_long_vectors() {
     let u = defer(entries(&[70_000], &[(&[69_999], 3_i64)], 0, "csf(1)"));

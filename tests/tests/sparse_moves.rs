@@ -125,6 +125,21 @@ fn products_by_blocks() {
     check(&kron(&small, &small), &[([0, 0], 1.0), ([1, 4], 2.0), ([3, 20], 2.0), ([4, 24], 4.0)]);
 }
 
+#[test]
+fn rows_are_taken_by_a_list() {
+    let list = |list: &[i64]| defer(&Tensor::from(list.to_vec()));
+    check(&a().take(&list(&[5, -1, 7, 5]), 0), &[([0, 2], 3.0), ([1, N - 2], 4.0), ([3, 2], 3.0)]);
+    check(&a().take(&list(&[4, 0]), 1), &[([0, 1], 1.0), ([1, 0], 2.0)]);
+    check(&a().flatten().take(&list(&[1, N + 4, -2]), 0), &[([1], 2.0), ([2], 4.0)]);
+    let square = defer(&Tensor::from_shape_vec([2, 2], vec![5_i64, 1, 0, 2]).unwrap());
+    check(&a().take(&square, 0), &[([0, 0, 2], 3.0), ([0, 1, 4], 2.0), ([1, 0, 0], 1.0)]);
+    let refused = compute(a().take(&list(&[0, N]), 0)).unwrap_err();
+    assert!(
+        refused.to_string().contains(&format!("position {N} is outside an axis of size {N}")),
+        "{refused}"
+    );
+}
+
 /// What is moved is read as anything that is stored.
 #[test]
 fn programs_read_what_is_moved() {

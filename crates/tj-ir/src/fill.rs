@@ -9,8 +9,8 @@
 //! fill, or if all arguments but scalars have one; then it is the operator on the fills. A selection by a condition with a fill
 //! has the fill, or is the scalar, of what the condition's fill selects; by any other condition it has the named fill that
 //! both sides have. What follows from places alone has none by itself; beside a tensor that has one it has the number that it
-//! is almost everywhere. Moves keep fills, and reductions do where the count of elements does not matter. Functions of whole
-//! tensors have none.
+//! is almost everywhere. Moves keep fills, and reductions do where the count of elements does not matter. What is taken
+//! by a list keeps its fill; other functions of whole tensors have none.
 //!
 //! **Annihilation.** Where an argument with a fill *that is named* ([`Named`]: 0, 1, infinities, ...) equals it (`==`, so that
 //! -0 is 0), and the algebra of the operator says that this value decides ([`crate::op::Annihilator`]), the result is the value
@@ -24,6 +24,7 @@ use rustc_hash::FxHashMap;
 use tj_tensor::{DType, Scalar, Tensor};
 
 use crate::expand::expand;
+use crate::function::Function;
 use crate::lazy::{Kind, LazyTensor, Node};
 use crate::op::{Annihilator, Domain, Named, Op, ReduceOp};
 use crate::prim::Evaluator;
@@ -281,6 +282,10 @@ pub(crate) fn of_node(node: &Node, known: &dyn Fn(&LazyTensor) -> Filled) -> Fil
         },
         Kind::Matmul { args: [a, b] } => of_product(fill_of(a), fill_of(b)),
         Kind::Positions => return Filled::Places,
+        // Elements that are taken by a list have the fill of what they are taken from.
+        Kind::Call { call, .. } if matches!(call.function, Function::Take | Function::TakeAlong) => {
+            fill_of(&call.args[0])
+        }
         Kind::Parts { .. } | Kind::Call { .. } | Kind::Select { .. } | Kind::Failed(_) => None,
     };
     Filled::Tensor(fill)

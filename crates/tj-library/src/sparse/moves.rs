@@ -51,10 +51,12 @@ pub enum What<'t> {
 pub struct Part<'t> {
     /// What it gives.
     pub what: What<'t>,
-    /// For each dimension of the tensor, which coordinate the indices of the result give.
+    /// For each dimension of the tensor, which coordinate the indices of the result give; or where in its list.
     pub at: Vec<Place>,
     /// Where it does so.
     pub when: Vec<(Place, Test)>,
+    /// Dimensions whose coordinates are elements of a list, at the places that the indices give.
+    pub lists: Vec<(usize, Vec<usize>)>,
 }
 
 /// A tensor put together.
@@ -131,6 +133,10 @@ impl Moves<'_> {
                 Entries { shape: Vec::new(), columns: Vec::new(), values: single(value)?, fill: self.fill }
             }
         };
+        let mut entries = entries;
+        for (dim, list) in &part.lists {
+            entries = listed(entries, *dim, list, allow)?;
+        }
         let mut ranges = all.to_vec();
         let when = part.when.iter().map(|(place, test)| Equation::new(place.clone(), *test, all));
         let mut when: Vec<Equation> = when.collect();
@@ -187,6 +193,38 @@ impl Moves<'_> {
         }
         Ok(take(&entries.values, &chosen)?)
     }
+}
+
+/// Entries by where in a list the coordinate of a dimension is: as many as there are places.
+fn listed<E: From<LibraryError>>(
+    entries: Entries,
+    dim: usize,
+    list: &[usize],
+    allow: &mut dyn FnMut(u64) -> Result<(), E>,
+) -> Result<Entries, E> {
+    let mut places: Vec<usize> = room(list.len())?;
+    places.extend(0..list.len());
+    places.sort_by_key(|&place| list[place]);
+    let found = |at: usize| {
+        let wanted = entries.columns[dim][at].unsigned_abs() as usize;
+        let start = places.partition_point(|&place| list[place] < wanted);
+        let len = places[start..].partition_point(|&place| list[place] == wanted);
+        &places[start..start + len]
+    };
+    let count: usize = (0..entries.len()).map(|at| found(at).len()).sum();
+    let each = 8 * entries.columns.len() + 8 + entries.values.dtype().size();
+    allow((count as u64).saturating_mul(each as u64))?;
+    let (mut chosen, mut column): (Vec<usize>, Vec<i64>) = (room(count)?, room(count)?);
+    for at in 0..entries.len() {
+        for &place in found(at) {
+            chosen.push(at);
+            column.push(place as i64);
+        }
+    }
+    let mut listed = entries.take(&chosen)?;
+    listed.columns[dim] = column;
+    listed.shape[dim] = list.len();
+    Ok(listed)
 }
 
 /// Coordinates of the result so far.

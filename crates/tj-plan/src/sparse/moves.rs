@@ -15,16 +15,18 @@
 mod apart;
 mod pull;
 
+use std::panic::Location;
+
 use smallvec::SmallVec;
 use tj_ir::dim::Factor;
 use tj_ir::expr::{Indices, Source};
-use tj_ir::{Dim, Expr, ExprArena, ExprId, Op, ReduceOp, Symbol};
+use tj_ir::{Dim, Expr, ExprArena, ExprId, Function, Op, ReduceOp, Symbol};
 use tj_library::moves::{Place, Test};
 use tj_tensor::{DType, Format, Scalar, Width};
 
 use super::space::is_over_nothing;
 use super::{StoredInput, followed};
-use crate::plan::{Plan, QueryId};
+use crate::plan::{Plan, Query, QueryId, RootCall};
 pub use apart::apart;
 
 /// Parts of one query.
@@ -69,6 +71,21 @@ pub struct MovedPart {
     pub at: Indices,
     /// Where this is what is read.
     pub when: Vec<(Dim, Test)>,
+    /// What coordinates of a dimension are taken from, at the place that its index map gives.
+    pub list: Option<MovedList>,
+}
+
+/// A list of coordinates.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MovedList {
+    /// Of which dimension.
+    pub dim: usize,
+    /// The list: positions along the dimension, counted from its end if negative.
+    pub source: Source,
+    /// Which function has it.
+    pub function: Function,
+    /// The call that asked for it.
+    pub location: &'static Location<'static>,
 }
 
 /// What elements are moved from.
@@ -87,10 +104,12 @@ impl Moved {
     pub fn sources(&self) -> Vec<Source> {
         let mut sources = Vec::new();
         for part in &self.parts {
-            if let MovedFrom::Source(source) = part.what
-                && !sources.contains(&source)
-            {
-                sources.push(source);
+            let what = if let MovedFrom::Source(source) = part.what { Some(source) } else { None };
+            let list = part.list.as_ref().map(|list| list.source);
+            for source in what.into_iter().chain(list) {
+                if !sources.contains(&source) {
+                    sources.push(source);
+                }
             }
         }
         sources
@@ -128,6 +147,9 @@ pub(super) fn find<'p>(plan: &'p Plan, id: QueryId, stores: Stores<'p>) -> Optio
     if query.shape.is_empty() {
         return None;
     }
+    if let Some(call) = plan.root_call(id) {
+        return taken(query, &call, stores);
+    }
     let (mut body, mut others) = (query.body, Vec::new());
     let mut over_nothing = None;
     if let Expr::Reduce { op, extent, body: inner, .. } = plan.arena.node(body) {
@@ -149,7 +171,37 @@ pub(super) fn find<'p>(plan: &'p Plan, id: QueryId, stores: Stores<'p>) -> Optio
         fill: choice.fill,
         parts: choice.parts,
         numbers: choice.numbers,
-        format: if query.shape.len() == 2 { Format::csr() } else { Format::coo(query.shape.len()) },
+        format: written(query),
+    })
+}
+
+/// How a result is written that is asked for.
+fn written(query: &Query) -> Format {
+    if query.shape.len() == 2 { Format::csr() } else { Format::coo(query.shape.len()) }
+}
+
+/// Elements of a stored tensor at the positions of a list along one axis.
+fn taken(query: &Query, call: &RootCall, stores: Stores<'_>) -> Option<Moved> {
+    let &[source, list] = call.args.as_slice() else { return None };
+    let rank = query.shape.len();
+    let dim = if call.function == Function::Take {
+        rank.checked_sub(2)?
+    } else if call.function == Function::TakeAlong && rank == 1 {
+        0
+    } else {
+        return None;
+    };
+    let list = MovedList { dim, source: list, function: call.function, location: query.location };
+    let at = (0..rank as u32).map(Dim::index).collect();
+    let part = MovedPart { what: MovedFrom::Source(source), at, when: Vec::new(), list: Some(list) };
+    Some(Moved {
+        shape: query.shape.to_vec(),
+        others: Vec::new(),
+        dtype: query.dtype,
+        fill: stores(source)?.fill,
+        parts: vec![part],
+        numbers: Vec::new(),
+        format: written(query),
     })
 }
 
@@ -243,10 +295,20 @@ impl Finder<'_> {
             }
             match self.arena.node(node) {
                 Expr::Read { source, at } => {
-                    self.leaves.push(MovedPart { what: MovedFrom::Source(*source), at: at.clone(), when });
+                    self.leaves.push(MovedPart {
+                        what: MovedFrom::Source(*source),
+                        at: at.clone(),
+                        when,
+                        list: None,
+                    });
                 }
                 Expr::Const(value) => {
-                    self.leaves.push(MovedPart { what: MovedFrom::Value(*value), at: Indices::new(), when });
+                    self.leaves.push(MovedPart {
+                        what: MovedFrom::Value(*value),
+                        at: Indices::new(),
+                        when,
+                        list: None,
+                    });
                 }
                 Expr::Map { op: Op::Where, args } => {
                     let &[condition, yes, no] = args.as_slice() else { return None };
@@ -261,6 +323,7 @@ impl Finder<'_> {
                         what: MovedFrom::Number(*number),
                         at: Indices::new(),
                         when,
+                        list: None,
                     });
                 }
                 Expr::Map { op, args } => {
@@ -272,7 +335,7 @@ impl Finder<'_> {
                         let what = MovedFrom::Value(Scalar::Bool(wanted).cast(dtype));
                         for alternative in self.conditions(condition, wanted)? {
                             let when = when.iter().cloned().chain(alternative).collect();
-                            self.leaves.push(MovedPart { what, at: Indices::new(), when });
+                            self.leaves.push(MovedPart { what, at: Indices::new(), when, list: None });
                         }
                     }
                 }

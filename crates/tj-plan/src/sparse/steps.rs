@@ -209,7 +209,7 @@ impl Cutter<'_> {
                 source @ (Source::Input(_) | Source::Def(_)) => self.stored(source).is_some(),
             });
             self.touched.push(touched);
-            if self.plan.root_call(id).is_some() || !(touched || beside[id.index()]) {
+            if !(touched || beside[id.index()]) {
                 continue;
             }
             if let Some(moved) = moves::find(self.plan, id, &|source| self.stored(source))
@@ -222,7 +222,7 @@ impl Cutter<'_> {
                 self.results.insert(id, stored);
                 continue;
             }
-            if !touched {
+            if !touched || self.plan.root_call(id).is_some() {
                 continue;
             }
             if let Some(found) = self.stretched(id, &produced, true) {

@@ -3,10 +3,10 @@
 use std::panic::Location;
 
 use tj_ir::expr::Source;
-use tj_ir::{Dim, Symbol};
+use tj_ir::{Dim, Function, Symbol};
 use tj_library::LibraryError;
-use tj_library::moves::{Moves, Part, Place, What};
-use tj_plan::sparse::moves::{Moved, MovedFrom, MovedNumber};
+use tj_library::moves::{Moves, Part, Place, What, offsets};
+use tj_plan::sparse::moves::{Moved, MovedFrom, MovedList, MovedNumber};
 use tj_tensor::{Format, Tensor};
 
 use super::FEW;
@@ -45,7 +45,13 @@ impl Runner<'_> {
             |dim: &Dim| -> Result<usize, Error> { Ok(usize::try_from(dim.eval(&value)?).unwrap_or(0)) };
         let extents = |dims: &[Dim]| dims.iter().map(extent).collect::<Result<Vec<usize>, Error>>();
         let place = |dim: &Dim| Place::new(dim, &value).ok_or_else(missing);
-        let filled = from.iter().map(|tensor| tensor.clone().with_fill(Some(moved.fill)));
+        let is_list = |source: &Source| {
+            moved.parts.iter().any(|part| part.list.as_ref().is_some_and(|list| list.source == *source))
+        };
+        let filled = named.iter().zip(from).map(|(source, tensor)| match is_list(source) {
+            true => Ok(tensor.clone()),
+            false => tensor.clone().with_fill(Some(moved.fill)),
+        });
         let filled: Vec<Tensor> = filled.collect::<Result<_, _>>()?;
         let mut parts = Vec::with_capacity(moved.parts.len());
         for part in &moved.parts {
@@ -61,7 +67,13 @@ impl Runner<'_> {
             };
             let at = part.at.iter().map(place).collect::<Result<_, _>>()?;
             let when = part.when.iter().map(|(dim, test)| Ok((place(dim)?, *test)));
-            parts.push(Part { what, at, when: when.collect::<Result<_, Error>>()? });
+            let when = when.collect::<Result<_, Error>>()?;
+            let find = |source: Source| named.iter().position(|known| *known == source).ok_or_else(missing);
+            let lists = match &part.list {
+                Some(list) => vec![(list.dim, self.offsets(list, what, &from[find(list.source)?])?)],
+                None => Vec::new(),
+            };
+            parts.push(Part { what, at, when, lists });
         }
         let moves = Moves {
             shape: extents(&moved.shape)?,
@@ -77,5 +89,17 @@ impl Runner<'_> {
         let is_listed = moves.shape.len() == 2 && rows / 16 > entries.max(FEW);
         let format = if is_listed { Format::dcsr() } else { moved.format.clone() };
         moves.tensor(&format, &mut allow).map_err(|Ended(error)| error)
+    }
+    /// Where along its axis a list reads.
+    fn offsets(&self, list: &MovedList, what: What<'_>, positions: &Tensor) -> Result<Vec<usize>, Error> {
+        let What::Tensor(tensor) = what else { return Err(missing()) };
+        // Without rows no position is looked at.
+        if tensor.shape()[..list.dim].contains(&0) {
+            return Ok(Vec::new());
+        }
+        let positions = self.dense(positions)?.to_vec::<i64>()?;
+        let (size, along) = (tensor.shape()[list.dim], list.function == Function::TakeAlong);
+        let offsets = offsets(list.function.name(), &positions, size, along);
+        offsets.map_err(|cause| Error::function(list.function, &cause, list.location))
     }
 }

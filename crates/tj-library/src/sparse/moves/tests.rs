@@ -29,6 +29,7 @@ fn part<'t>((tensor, at, when): &Reads<'t>) -> Part<'t> {
         what: What::Tensor(tensor),
         at: at.iter().map(place).collect(),
         when: when.iter().map(|(dim, test)| (place(dim), *test)).collect(),
+        lists: Vec::new(),
     }
 }
 
@@ -151,7 +152,7 @@ fn triangles_and_diagonals() {
 #[test]
 fn values_go_where_conditions_say() {
     let when = vec![(place(&(i(0) + 1 - i(1))), Test::Zero)];
-    let part = Part { what: What::Value(Scalar::I64(7)), at: Vec::new(), when };
+    let part = Part { what: What::Value(Scalar::I64(7)), at: Vec::new(), when, lists: Vec::new() };
     let moves = Moves {
         shape: vec![3, 3],
         others: Vec::new(),
@@ -168,7 +169,8 @@ fn a_long_axis_costs_nothing() {
     let end = (1_i64 << 60) - 1;
     let coordinates = [Tensor::from(vec![1_i64, 4, end])];
     let x = Tensor::coo([1 << 60], &coordinates, vec![1_i64, 2, 3], Duplicates::Refuse).unwrap();
-    let part = |at: Dim| Part { what: What::Tensor(&x), at: vec![place(&at)], when: Vec::new() };
+    let part =
+        |at: Dim| Part { what: What::Tensor(&x), at: vec![place(&at)], when: Vec::new(), lists: Vec::new() };
     let moves = |at, extent: usize| Moves {
         shape: vec![extent],
         others: Vec::new(),
@@ -195,9 +197,27 @@ fn memory_is_asked_for_before_it_is_taken() {
         others: Vec::new(),
         dtype: tj_tensor::DType::I64,
         fill: Scalar::I64(0),
-        parts: vec![Part { what: What::Tensor(&x), at, when: Vec::new() }],
+        parts: vec![Part { what: What::Tensor(&x), at, when: Vec::new(), lists: Vec::new() }],
     };
     let refused = || LibraryError::Argument { function: "move", problem: "no".to_string() };
     let allow = &mut |bytes| if bytes > 1 << 20 { Err(refused()) } else { Ok(()) };
     assert_eq!(moves.tensor::<LibraryError>(&Format::csr(), allow).unwrap_err(), refused());
+}
+
+#[test]
+fn rows_are_taken_by_a_list() {
+    let x = sparse(&[4, 3], 0);
+    let lists = vec![(0, vec![3, 1, 3, 0])];
+    let part = Part { what: What::Tensor(&x), at: vec![place(&i(0)), place(&i(1))], when: Vec::new(), lists };
+    let moves = Moves {
+        shape: vec![4, 3],
+        others: Vec::new(),
+        dtype: tj_tensor::DType::I64,
+        fill: Scalar::I64(0),
+        parts: vec![part],
+    };
+    let found: Result<Tensor, LibraryError> = moves.tensor(&Format::csr(), &mut |_| Ok(()));
+    let elements = x.to_vec::<i64>().unwrap();
+    let expected: Vec<i64> = [3, 1, 3, 0].iter().flat_map(|row| elements[row * 3..][..3].to_vec()).collect();
+    assert_eq!(found.unwrap().to_vec::<i64>().unwrap(), expected);
 }
