@@ -123,6 +123,14 @@ fn triangles_and_diagonals() {
 fn products_by_blocks() {
     let small = a().index([at(None, 3, 1), at(None, 5, 1)]);
     check(&kron(&small, &small), &[([0, 0], 1.0), ([1, 4], 2.0), ([3, 20], 2.0), ([4, 24], 4.0)]);
+    // Neither factor could be repeated as often as the other is long.
+    let vector = |size: usize, at: i64, value: f64| {
+        let places = [Tensor::from(vec![0, at])];
+        defer(&Tensor::coo([size], &places, vec![1.0, value], Duplicates::Refuse).unwrap())
+    };
+    let (u, v) = (vector(1 << 30, 5, 2.0), vector(1 << 30, 7, 3.0));
+    let size = 1 << 30;
+    check(&kron(&u, &v), &[([0], 1.0), ([7], 3.0), ([5 * size], 2.0), ([5 * size + 7], 6.0)]);
 }
 
 #[test]

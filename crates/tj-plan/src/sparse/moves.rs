@@ -14,6 +14,7 @@
 
 mod apart;
 mod pull;
+mod split;
 
 use std::panic::Location;
 

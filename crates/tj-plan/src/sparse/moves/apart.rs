@@ -14,6 +14,7 @@ use super::super::copy::copy;
 use super::super::steps::Cutter;
 use super::super::{StoredInput, plain};
 use super::pull::pull;
+use super::split::split;
 use super::{Choice, is_unfollowed};
 use crate::plan::{Plan, Produces, Query, QueryId};
 use crate::substitute::{Memo, substitute};
@@ -53,10 +54,28 @@ fn may_move(plan: &Plan, id: QueryId) -> bool {
     })
 }
 
-/// A node that becomes a query, and the indices that it depends on.
-struct Apart {
-    node: ExprId,
-    indices: Vec<u32>,
+/// A node that becomes a query.
+pub(super) struct Apart {
+    pub node: ExprId,
+    /// The sizes of the query.
+    pub shape: Shape,
+    /// Each index of the reader by those of the query.
+    pub inside: Indices,
+    /// Where the reader reads the query.
+    pub read: Indices,
+}
+
+impl Apart {
+    /// A node that depends on these indices only, which are the axes of its query.
+    fn new(node: ExprId, indices: &[u32], extents: &[Dim]) -> Apart {
+        let place = |index: u32| indices.iter().position(|&own| own == index).unwrap_or(0) as u32;
+        Apart {
+            node,
+            shape: indices.iter().map(|&index| extents[index as usize].clone()).collect(),
+            inside: (0..extents.len() as u32).map(|index| Dim::index(place(index))).collect(),
+            read: indices.iter().map(|&index| Dim::index(index)).collect(),
+        }
+    }
 }
 
 /// One round; `None` if nothing is to be done.
@@ -78,18 +97,14 @@ fn separated(cutter: &Cutter<'_>) -> Option<Plan> {
             Source::Def(q) => Source::Def(became[q as usize]),
             source @ Source::Input(_) => source,
         };
-        let mut extents: Vec<Dim> = query.shape.to_vec();
-        extents.extend(plan.root_reduce(id).map(|root| root.extent));
         let mut instead: FxHashMap<ExprId, Expr> = FxHashMap::default();
-        for Apart { node, indices } in found {
+        for Apart { node, shape, inside, read } in found {
             let mut whole = FxHashMap::default();
             copy(&plan.arena, &mut arena, &mut whole, &[node], &mut |node| moved_read(plan, node, &renamed));
-            let shape: Shape = indices.iter().map(|&index| extents[index as usize].clone()).collect();
             let mut ranges = Ranges::new();
             shape.iter().enumerate().for_each(|(axis, extent)| ranges.set_extent(axis as u32, extent));
-            let place = |index: u32| indices.iter().position(|&own| own == index).unwrap_or(0) as u32;
-            let at: Indices = (0..extents.len() as u32).map(|index| Dim::index(place(index))).collect();
-            let Some(body) = substitute(&mut arena, &mut Memo::default(), whole[&node], &at, &ranges) else {
+            let Some(body) = substitute(&mut arena, &mut Memo::default(), whole[&node], &inside, &ranges)
+            else {
                 continue;
             };
             let dtype = plan.arena.dtype(node);
@@ -97,8 +112,7 @@ fn separated(cutter: &Cutter<'_>) -> Option<Plan> {
                 queries.push(Query { word: "moved".into(), shape, dtype, body, location: query.location });
                 queries.len() as u32 - 1
             });
-            let at = indices.iter().map(|&index| Dim::index(index)).collect();
-            instead.insert(node, Expr::Read { source: Source::Def(own), at });
+            instead.insert(node, Expr::Read { source: Source::Def(own), at: read });
         }
         let mut new = FxHashMap::default();
         copy(&plan.arena, &mut arena, &mut new, &[query.body], &mut |node| {
@@ -137,6 +151,11 @@ fn in_query(cutter: &Cutter<'_>, id: QueryId) -> Vec<Apart> {
     if !cutter.is_touched(id) {
         return Vec::new();
     }
+    if let Some(apart) = split(cutter, id) {
+        return vec![apart];
+    }
+    let mut extents: Vec<Dim> = plan.query(id).shape.to_vec();
+    extents.extend(plan.root_reduce(id).map(|root| root.extent));
     let mut found = Vec::new();
     let mut seen = FxHashSet::default();
     // Under a condition a clamped read is at its edge wherever another branch is taken.
@@ -155,7 +174,7 @@ fn in_query(cutter: &Cutter<'_>, id: QueryId) -> Vec<Apart> {
                 {
                     let indices = choice.indices();
                     if !indices.is_empty() {
-                        found.push(Apart { node, indices });
+                        found.push(Apart::new(node, &indices, &extents));
                         continue;
                     }
                 }
