@@ -12,7 +12,7 @@ use std::fmt;
 
 use tensorjit::{DType, IrError, LazyTensor, Scalar, Tensor, defer};
 
-use crate::program::{Program, Step};
+use crate::program::{Arg, Program, Step};
 
 pub use check::{Run, check, runs};
 pub use generate::generate;
@@ -122,14 +122,27 @@ impl Case {
         made.collect::<Result<_, _>>().map_err(|error| format!("making the arguments: {error}"))
     }
 
+    /// The steps of a round: half of all programs have other numbers in the second one, some of which share code.
+    pub fn steps(&self, round: u64) -> Vec<Step> {
+        let other = |(at, step): (usize, &Step)| {
+            let Step::Map(op, args) = step else { return step.clone() };
+            let args = args.iter().map(|&arg| renumbered(arg, self.seed >> (at % 60)));
+            Step::Map(*op, args.collect())
+        };
+        match round > 0 && self.seed % 2 == 1 {
+            true => self.program.steps.iter().enumerate().map(other).collect(),
+            false => self.program.steps.clone(),
+        }
+    }
+
     /// All steps as lazy tensors.
     ///
     /// # Errors
     /// A step that cannot be declared.
-    pub fn build(&self, tensors: &[Tensor]) -> Result<Vec<LazyTensor>, IrError> {
+    pub fn build(&self, steps: &[Step], tensors: &[Tensor]) -> Result<Vec<LazyTensor>, IrError> {
         let inputs: Vec<LazyTensor> = tensors.iter().map(defer).collect();
         let mut built: Vec<LazyTensor> = Vec::new();
-        for step in &self.program.steps {
+        for step in steps {
             let next = if let Step::Input(at) = step {
                 inputs[*at].clone()
             } else {
@@ -138,6 +151,18 @@ impl Case {
             built.push(next);
         }
         Ok(built)
+    }
+}
+
+/// Another number of at most the same size, if a number is an argument of the program.
+fn renumbered(arg: Arg, bits: u64) -> Arg {
+    let pick = |others: &[f64]| others[(bits % others.len() as u64) as usize];
+    match arg {
+        Arg::Int(n) if n.abs() > 2 => Arg::Int(if bits.is_multiple_of(3) { -n } else { n.signum() * 3 }),
+        Arg::Float(x) if x.is_infinite() => Arg::Float(pick(&[x, -x])),
+        Arg::Float(x) if x.abs() == 0.5 => Arg::Float(pick(&[x, -x])),
+        Arg::Float(x) if x.fract() != 0.0 => Arg::Float(pick(&[x, -x, 0.5, -0.5, 1.5, -1.5])),
+        arg @ (Arg::Step(_) | Arg::Int(_) | Arg::Float(_)) => arg,
     }
 }
 
@@ -153,6 +178,11 @@ impl fmt::Display for Case {
                 writeln!(f, "let t{k} = input {at};")?;
             } else {
                 writeln!(f, "let t{k} = {};", self.program.text_of(step))?;
+            }
+        }
+        for (k, step) in self.steps(1).iter().enumerate() {
+            if *step != self.program.steps[k] {
+                writeln!(f, "in round 1, t{k} = {}", self.program.text_of(step))?;
             }
         }
         writeln!(f, "{:?} of {:?}", self.compare, self.program.outputs)

@@ -3,7 +3,7 @@
 
 use tensorjit::{
     Duplicates, Format, InterpretKernel, InterpretPlan, LazyTensor, Scalar, Tensor, Unfused, compute,
-    compute_as, defer, maximum, minimum, with_scheduler,
+    compute_as, defer, maximum, minimum, where_, with_scheduler,
 };
 use tj_tests::chaos;
 use tj_tests::engines::{engines, oracle};
@@ -160,6 +160,22 @@ fn intermediates_annihilate_by_value() {
     check(|s| (s([0.0, 1.0, 0.0, 1.0], 0.0) * NAN).exp(), &[1.0, NAN, 1.0, NAN], Some(1.0));
 }
 
+/// As for numbers that are part of a program.
+#[test]
+fn what_numbers_decide_annihilates_where_it_has_a_name() {
+    let other = || dense([INF, NAN, -INF, 2.0]);
+    let a = [0.0, 6.0, 0.0, -7.0];
+    check(|s| minimum(s(a, 0.0), 2.5) * other(), &[0.0, NAN, 0.0, -14.0], Some(0.0));
+    check(|s| (maximum(s(a, 0.0), 2.5) - 2.5) * other(), &[0.0, NAN, 0.0, 0.0], Some(0.0));
+    check(|s| maximum(s(a, 0.0), 2.5) * other(), &[INF, NAN, -INF, 5.0], None);
+    check(|s| where_(&s(a, 0.0).greater(-3.0), 1.0, other()), &[1.0, 1.0, 1.0, 2.0], Some(1.0));
+    check(|s| where_(&s(a, 0.0).greater(4.0), other(), 3.5), &[3.5, NAN, 3.5, 3.5], Some(3.5));
+    // Through numbers that have no name, and from fills that are no number.
+    check(|s| where_(&(s(a, 0.0) + 2.5).less(3.5), 0.0, other()), &[0.0, NAN, 0.0, 0.0], Some(0.0));
+    check(|s| minimum(s([INF, 3.0, INF, -INF], INF), -2.5).abs(), &[2.5, 2.5, 2.5, INF], Some(2.5));
+    check(|s| s([NAN, 3.0, 5.0, NAN], NAN) + 2.5, &[NAN, 5.5, 7.5, NAN], Some(NAN));
+}
+
 #[test]
 fn infinities_of_tropical_semirings_win() {
     let x = || dense([1.0, -INF, NAN, INF]);
@@ -211,4 +227,10 @@ fn stages_know_fills() {
         .masked(&(sums.sum(()) + defer(Tensor::from(vec![1.0, 1.0, 0.0]))).greater(0.0));
     let found = compute(&sums * picked).unwrap();
     assert_eq!(found.to_vec::<f64>().unwrap(), [0.0, 0.0]);
+    // What numbers say of it, too, in the program of that stage.
+    let limited = |at_most: f64| {
+        let picked = defer(Tensor::from(vec![INF, NAN])).masked(&sums.less(at_most));
+        compute(minimum(&sums, at_most) * picked).unwrap().to_vec::<f64>().unwrap()
+    };
+    assert_eq!(limited(0.5), [0.0, 0.0]);
 }

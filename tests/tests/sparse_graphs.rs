@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tensorjit::{
     Bytes, CompileOptions, CompiledGraph, DType, Dim, Duplicates, Error, Format, InterpretKernel,
     InterpretPlan, LazyTensor, OutputView, Scalar, Tensor, Unfused, at, compute, defer, einsum, explain,
-    input, where_, with_scheduler,
+    input, minimum, where_, with_scheduler,
 };
 use tj_tests::engines::scheduled;
 use tj_tests::rng::Rng;
@@ -124,6 +124,32 @@ fn results_of_graphs_are_stored() {
         assert!(format.admits(&found.format()), "{}", found.format());
     }
     assert_eq!(found[2].fill(), Some(1.0.into()));
+}
+
+/// Numbers of a program are those that it was compiled with; of an argument nothing is known.
+#[test]
+fn numbers_decide_what_is_stored() {
+    let programs = |a: &LazyTensor, t: &LazyTensor| {
+        [a.greater(3.0), a.greater(-3.0), minimum(a, 2.5), a + 2.5, a.greater(t)]
+    };
+    let outputs = programs(&matrix("A", "csr"), &input("t", DType::F64, []).unwrap());
+    let a = stored(1, &[6, 9], "csr");
+    for (at, options) in options().into_iter().enumerate() {
+        let graph = CompiledGraph::new(&outputs, options).unwrap();
+        for threshold in [3.0, -3.0] {
+            let t = Tensor::scalar(threshold);
+            let found = graph.call(&[("A", &a), ("t", &t)]).unwrap();
+            for (found, expected) in found.iter().zip(programs(&defer(a.to_dense().unwrap()), &defer(&t))) {
+                assert_eq!(elements(found), elements(&compute(expected).unwrap()));
+            }
+            let fills: Vec<Option<f64>> = found.iter().map(|t| t.fill().map(Scalar::to_f64)).collect();
+            assert_eq!(fills, [Some(0.0), Some(1.0), Some(0.0), Some(2.5), None]);
+            if at == 0 {
+                let kept: Vec<bool> = found.iter().map(|t| t.stored().is_some()).collect();
+                assert_eq!(kept, [true, true, true, false, false]);
+            }
+        }
+    }
 }
 
 #[test]

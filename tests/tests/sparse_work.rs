@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use tensorjit::{
     CompileOptions, DType, Duplicates, Format, Indices, InterpretKernel, InterpretPlan, LazyTensor, Leaf,
-    Level, Scalar, Tensor, compute, compute_as, concat, defer, defer_owned, where_,
+    Level, Scalar, Tensor, compute, compute_as, concat, defer, defer_owned, maximum, minimum, where_,
 };
 use tj_tests::engines::scheduled;
 use tj_tests::rng::Rng;
@@ -240,6 +240,58 @@ const CASES: &[Case] = &[
         copies: 0,
     },
     Case { name: "2 A", program: |d| d.a() * 2.0, work: |d| d.outer(1) + d.nnz, copies: 0 },
+    // Numbers decide what these are where A has no entry: 0, or false.
+    Case { name: "A > 4", program: |d| d.a().greater(4.0), work: |d| d.outer(1) + d.nnz, copies: 0 },
+    Case {
+        name: "minimum(A, 2.5)",
+        program: |d| minimum(d.a(), 2.5),
+        work: |d| d.outer(1) + d.nnz,
+        copies: 0,
+    },
+    Case {
+        name: "clip(A, -3, 4)",
+        program: |d| d.a().clip(-3.0, 4.0),
+        work: |d| d.outer(1) + d.nnz,
+        copies: 0,
+    },
+    Case {
+        name: "where(A > 4, 4, A)",
+        program: |d| where_(&d.a().greater(4.0), 4.0, d.a()),
+        work: |d| d.outer(1) + d.nnz,
+        copies: 0,
+    },
+    Case {
+        name: "maximum(A, 2.5) - 2.5",
+        program: |d| maximum(d.a(), 2.5) - 2.5,
+        work: |d| d.outer(1) + d.nnz,
+        copies: 0,
+    },
+    Case {
+        name: "where(A > 3, X, 0)",
+        program: |d| where_(&d.a().greater(3.0), d.full(), 0.0),
+        work: |d| d.outer(1) + d.nnz,
+        copies: 0,
+    },
+    Case {
+        name: "(A > 3) & (B > 3)",
+        program: |d| {
+            let [a, b, ..] = d.abcd();
+            a.greater(3.0) & b.greater(3.0)
+        },
+        work: |d| {
+            let [a, b, ..] = &d.lists;
+            d.waited(&[&[a, b]])
+        },
+        copies: 0,
+    },
+    Case {
+        name: "counts of rows of A > 3",
+        program: |d| d.a().greater(3.0).cast(DType::F64).sum(1),
+        work: |d| d.all_rows() + d.nnz,
+        copies: 0,
+    },
+    // Dense: 2.5 has no name.
+    Case { name: "A + 2.5", program: |d| d.a() + 2.5, work: |d| d.rows * (d.columns + 1) + d.nnz, copies: 0 },
     Case {
         name: "A * (X Y)",
         program: |d| d.a() * d.thin_product(),

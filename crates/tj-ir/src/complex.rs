@@ -145,6 +145,7 @@ pub(crate) fn apply(
         | Op::Xor
         | Op::Not
         | Op::RandomBits
+        | Op::Filled
         | Op::User(_) => panic!("trace: {} of complex numbers is refused where it is called", op.name()),
     })
 }

@@ -23,7 +23,7 @@ use crate::threefry::threefry;
 /// On a wrong number of arguments or a dtype the operator is not defined on.
 pub fn expand<M: Machine>(m: &mut M, op: Op, args: &[M::V]) -> M::V {
     // These look at the bits of a half, or only move it; the steps of a user's operator round one after the other.
-    let moves = matches!(op, Op::Cast(_) | Op::Where | Op::Nextafter | Op::User(_));
+    let moves = matches!(op, Op::Cast(_) | Op::Where | Op::Filled | Op::Nextafter | Op::User(_));
     match args.first().map(|&a| m.dtype(a)) {
         Some(half @ (DType::F16 | DType::BF16)) if !moves => in_single(m, op, args, half),
         _ => apply(m, op, args),
@@ -146,6 +146,7 @@ fn apply<M: Machine>(m: &mut M, op: Op, args: &[M::V]) -> M::V {
         (Op::Xor, &[a, b]) => m.binary(BinOp::Xor, a, b),
         (Op::Not, &[a]) => m.unary(UnOp::Not, a),
         (Op::Where, &[c, a, b]) => m.select(c, a, b),
+        (Op::Filled, &[a, _]) => a,
         (Op::User(user), args) => steps(m, user, args),
         (Op::RandomBits, &[key, counter]) => threefry(m, key, counter),
         _ => panic!("operator {} does not take {} arguments", op.name(), args.len()),

@@ -18,7 +18,15 @@
 //! alone would not give it, so that every engine does the same. What is not named has no laws, for it is an argument of the
 //! program. Scalars of rank 0 have no fill.
 //!
+//! **Numbers.** Literals are arguments of a program, too, so that `a > 4` and `a > 7` are one. But what `a > 4` is where `a` is 0
+//! is a named value, and code may rely on it if the key says so. So an operator whose fill follows from the program and from
+//! literals has an *outcome* ([`Fills::outcome`]): the named value that its fill is, or none. Outcomes are words of the key; one
+//! that is named is a fill like any other, and `trace` writes it down ([`Op::Filled`]), so that nobody later has to know numbers.
+//! A fill that holds almost everywhere ([`By::Places`]) is never written down: read along the diagonal, an identity is 1 everywhere.
+//!
 //! Complex numbers have fills and are not annihilated by them yet: a product of theirs is arithmetic throughout.
+
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use tj_tensor::{DType, Scalar, Tensor};
@@ -36,8 +44,30 @@ use crate::walk::post_order;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Fill {
     pub value: Scalar,
-    /// Whether the program alone says so, and not its arguments.
-    pub is_static: bool,
+    pub by: By,
+}
+
+/// What a fill follows from: the last of these that takes part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum By {
+    /// What the key of the program holds.
+    Program,
+    /// Literals, which are arguments of the program.
+    Numbers,
+    /// The program, but only almost everywhere. Code that visits what is stored may not rely on it, nor on what literals make of it.
+    Places,
+    /// Other arguments.
+    Arguments,
+}
+
+impl By {
+    /// What a value follows from that follows from two others.
+    fn and(self, other: By) -> By {
+        match (self, other) {
+            (By::Numbers, By::Places) | (By::Places, By::Numbers) => By::Arguments,
+            (one, two) => one.max(two),
+        }
+    }
 }
 
 /// The values that laws speak of.
@@ -52,7 +82,27 @@ impl Fill {
 
     /// A fill that an argument has.
     pub fn of_value(value: Scalar) -> Fill {
-        Fill { value, is_static: code(value) != 0 }
+        Fill { value, by: if is_static(value) { By::Program } else { By::Arguments } }
+    }
+
+    /// Whether the program alone says so, and the value has laws.
+    fn is_static(self) -> bool {
+        matches!(self.by, By::Program | By::Places) && is_static(self.value)
+    }
+
+    /// What also follows from something else.
+    fn also(self, by: By) -> Fill {
+        Fill { by: self.by.and(by), ..self }
+    }
+
+    /// The fill of an operator on these.
+    fn of_fills(op: Op, fills: &[Fill]) -> Option<Fill> {
+        if fills.iter().any(|fill| fill.value.dtype().is_complex()) {
+            return None;
+        }
+        let values: Vec<Scalar> = fills.iter().map(|fill| fill.value).collect();
+        let by = fills.iter().map(|fill| fill.by).reduce(By::and)?;
+        Some(Fill { value: expand(&mut Evaluator, op, &values), by })
     }
 }
 
@@ -66,11 +116,14 @@ pub fn is_static(value: Scalar) -> bool {
     code(value) != 0
 }
 
-/// Which of the named values a fill is, for the key of a program: 0 if it is none, so that it is an argument.
+/// Which of the named values a fill is, for the key of a program: 0 if it is none, so that it is an argument. Values that differ
+/// have different codes, -0 and 0 too, although they are one to laws.
 pub(crate) fn code(value: Scalar) -> u64 {
-    let is_nan = value.to_f64().is_nan();
-    let found = NAMED.iter().position(|named| equals(value, *named));
-    if is_nan { 100 } else { found.map_or(0, |at| at as u64 + 1) }
+    if value.to_f64().is_nan() {
+        return 100;
+    }
+    let same = |named: &Named| equals(value, *named) && value == named.scalar(value.dtype());
+    NAMED.iter().position(same).map_or(0, |at| at as u64 + 1)
 }
 
 /// Whether a value is a named one, as `==` compares them.
@@ -87,7 +140,7 @@ fn equals(value: Scalar, named: Named) -> bool {
 
 /// The law by which an argument decides by its fill, if there is one.
 pub(crate) fn annihilator(op: Op, position: usize, fill: Option<Fill>) -> Option<Annihilator> {
-    let fill = fill.filter(|fill| fill.is_static)?;
+    let fill = fill.filter(|fill| fill.is_static())?;
     let dtype = fill.value.dtype();
     let laws = op.info().algebra.annihilators.iter();
     laws.copied().find(|law| {
@@ -128,10 +181,11 @@ fn of_operator(op: Op, args: &[Filled]) -> Filled {
     if let (Op::Where, [Filled::Pattern(condition), yes, no]) = (op, args) {
         let chosen = if condition.value == Scalar::Bool(true) { yes } else { no };
         return match chosen {
-            Filled::Tensor(fill) => Filled::Tensor(*fill),
+            Filled::Tensor(fill) => Filled::Tensor(fill.map(|fill| fill.also(condition.by))),
             Filled::Pattern(_) | Filled::Scalar(_) => {
                 let both = of_both(yes, no).map(|fill| Filled::Tensor(Some(fill)));
-                let pattern = chosen.beside().filter(|fill| fill.is_static).map(Filled::Pattern);
+                let pattern = chosen.beside().map(|fill| fill.also(condition.by));
+                let pattern = pattern.filter(|fill| fill.is_static()).map(Filled::Pattern);
                 both.or(pattern).unwrap_or(Filled::Tensor(None))
             }
             Filled::Places => Filled::Tensor(None),
@@ -141,36 +195,40 @@ fn of_operator(op: Op, args: &[Filled]) -> Filled {
     if args.iter().any(is_tensor) {
         return Filled::Tensor(of_map(op, args));
     }
+    let fills: Option<Vec<Fill>> = args.iter().map(Filled::beside).collect();
     if args.iter().all(|arg| matches!(arg, Filled::Scalar(_))) {
-        return Filled::Scalar(None);
+        return Filled::Scalar(fills.and_then(|fills| Fill::of_fills(op, &fills)));
     }
     if let (Op::Equal | Op::NotEqual, [Filled::Places, Filled::Places]) = (op, args) {
-        return Filled::Pattern(Fill { value: Scalar::Bool(op == Op::NotEqual), is_static: true });
+        return Filled::Pattern(Fill { value: Scalar::Bool(op == Op::NotEqual), by: By::Places });
     }
-    let fills: Option<Vec<Fill>> = args.iter().map(Filled::beside).collect();
-    match fills.filter(|fills| fills.iter().all(|fill| fill.is_static)).and_then(|fills| of_fills(op, &fills))
-    {
-        Some(fill) if fill.is_static => Filled::Pattern(fill),
-        Some(_) | None => Filled::Places,
-    }
+    let named = fills.filter(|fills| fills.iter().all(|fill| fill.is_static()));
+    let fill = named.and_then(|fills| Fill::of_fills(op, &fills)).filter(|fill| fill.is_static());
+    fill.map_or(Filled::Places, Filled::Pattern)
 }
 
 /// The fill of an operator's result.
 pub(crate) fn of_map(op: Op, args: &[Filled]) -> Option<Fill> {
     let tensors = || args.iter().filter(|arg| matches!(arg, Filled::Tensor(_)));
     tensors().next()?;
-    for (position, arg) in args.iter().enumerate() {
-        if let Filled::Tensor(fill) = arg
-            && let Some(law) = annihilator(op, position, *fill)
-        {
-            let dtype = fill.map(|fill| fill.value.dtype())?;
-            return Some(Fill { value: op.decided(&law, dtype), is_static: true });
-        }
+    let decided = args.iter().enumerate().filter_map(|(position, arg)| {
+        let Filled::Tensor(Some(fill)) = *arg else { return None };
+        let law = annihilator(op, position, Some(fill))?;
+        Some(Fill { value: op.decided(&law, fill.value.dtype()), by: fill.by })
+    });
+    // The first that decides wins; that another says so, too, may be surer.
+    let surer = |first: Fill, next: Fill| {
+        let by = if next.value == first.value { first.by.min(next.by) } else { first.by };
+        Fill { by, ..first }
+    };
+    if let Some(fill) = decided.reduce(surer) {
+        return Some(fill);
     }
     if let (Op::Where, [Filled::Tensor(Some(condition)), yes, no]) = (op, args)
-        && condition.is_static
+        && condition.is_static()
     {
-        return if condition.value == Scalar::Bool(true) { yes } else { no }.beside();
+        let chosen = if condition.value == Scalar::Bool(true) { yes } else { no };
+        return chosen.beside().map(|fill| fill.also(condition.by));
     }
     if let (Op::Where, [_, yes, no]) = (op, args)
         && let Some(fill) = of_both(yes, no)
@@ -178,28 +236,18 @@ pub(crate) fn of_map(op: Op, args: &[Filled]) -> Option<Fill> {
         return Some(fill);
     }
     let fills: Vec<Fill> = args.iter().map(Filled::beside).collect::<Option<_>>()?;
-    of_fills(op, &fills)
-}
-
-/// An operator on fills.
-fn of_fills(op: Op, fills: &[Fill]) -> Option<Fill> {
-    if fills.iter().any(|fill| fill.value.dtype().is_complex()) {
-        return None;
-    }
-    let values: Vec<Scalar> = fills.iter().map(|fill| fill.value).collect();
-    let value = expand(&mut Evaluator, op, &values);
-    Some(Fill { value, is_static: fills.iter().all(|fill| fill.is_static) && code(value) != 0 })
+    Fill::of_fills(op, &fills)
 }
 
 /// The fill of a selection between tensors with one named fill, or between one and what is that number, whatever the condition
-/// is.
+/// is. Outcomes of both are known by then; numbers that are no outcomes are not compared, for no key would say so.
 fn of_both(yes: &Filled, no: &Filled) -> Option<Fill> {
     let (fill, other) = match (yes, no) {
         (Filled::Tensor(fill), other) | (other, Filled::Tensor(fill)) => ((*fill)?, other.beside()?),
         (Filled::Scalar(_) | Filled::Pattern(_) | Filled::Places, _) => return None,
     };
-    let is_named = fill.is_static && other.is_static;
-    (is_named && code(fill.value) == code(other.value)).then_some(fill)
+    let is_named = fill.is_static() && other.is_static();
+    (is_named && code(fill.value) == code(other.value)).then(|| fill.also(other.by))
 }
 
 /// The fill of a reduction: that of its argument, where any number of them reduces to it.
@@ -216,29 +264,77 @@ pub(crate) fn of_reduce(op: ReduceOp, fill: Option<Fill>) -> Option<Fill> {
 
 /// The fill of a matrix product.
 pub(crate) fn of_product(a: Option<Fill>, b: Option<Fill>) -> Option<Fill> {
-    let sides = [a, b];
-    let zero = sides.into_iter().enumerate().find_map(|(at, fill)| {
-        annihilator(Op::Mul, at, fill).and(fill).map(|fill| Scalar::zero(fill.value.dtype()))
-    });
-    zero.map(|value| Fill { value, is_static: true })
+    let sides = [a, b].into_iter().enumerate();
+    let zeros = sides.filter_map(|(at, fill)| annihilator(Op::Mul, at, fill).and(fill));
+    let surest = zeros.min_by_key(|fill| fill.by)?;
+    Some(Fill { value: Scalar::zero(surest.value.dtype()), by: surest.by })
 }
 
 /// The fill of a tensor, all of whose arguments are data.
 pub(crate) fn of_lazy(tensor: &LazyTensor) -> Option<Fill> {
-    let mut fills: FxHashMap<*const Node, Filled> = FxHashMap::default();
-    for node in post_order(std::iter::once(tensor), &Known::new()) {
-        let known = |arg: &LazyTensor| fills.get(&std::sync::Arc::as_ptr(&arg.0)).copied();
-        let fill = of_node(node, &|arg| known(arg).unwrap_or(Filled::Tensor(None)));
-        fills.insert(node, fill);
+    let known = Known::new();
+    Fills::of(&post_order(std::iter::once(tensor), &known), &known).fill(tensor)
+}
+
+/// The fills of all nodes of a program.
+#[derive(Default)]
+pub(crate) struct Fills {
+    of: FxHashMap<*const Node, Filled>,
+    /// The operators whose fills follow from literals: the named value that each of them is, if it is one.
+    outcomes: FxHashMap<*const Node, Option<Scalar>>,
+}
+
+impl Fills {
+    /// Those of nodes in the order of the program.
+    pub fn of(nodes: &[&Node], known: &Known) -> Fills {
+        let mut fills = Fills::default();
+        for &node in nodes {
+            let mut filled = match known.tensor(node) {
+                Some(data) => Filled::Tensor(data.as_ref().and_then(|data| Fill::of_data(data))),
+                None => of_node(node, &|arg| fills.filled(arg)),
+            };
+            if let (Kind::Map { .. }, Filled::Tensor(Some(fill))) = (&node.kind, &mut filled)
+                && fill.by == By::Numbers
+            {
+                let outcome = named(fill.value);
+                fills.outcomes.insert(node, outcome);
+                if let Some(value) = outcome {
+                    *fill = Fill { value, by: By::Program };
+                }
+            }
+            fills.of.insert(node, filled);
+        }
+        fills
     }
-    match fills.get(&std::sync::Arc::as_ptr(&tensor.0)) {
-        Some(Filled::Tensor(fill)) => *fill,
-        Some(Filled::Scalar(_) | Filled::Pattern(_) | Filled::Places) | None => None,
+
+    /// What the fill of an operator comes to with the literals of the program, if it depends on them: a named value, or none.
+    pub fn outcome(&self, node: &Node) -> Option<Option<Scalar>> {
+        self.outcomes.get(&(node as *const Node)).copied()
+    }
+
+    /// What a node is, as far as fills go.
+    fn filled(&self, tensor: &LazyTensor) -> Filled {
+        self.of.get(&Arc::as_ptr(&tensor.0)).copied().unwrap_or(Filled::Tensor(None))
+    }
+
+    /// The fill of a tensor.
+    pub fn fill(&self, tensor: &LazyTensor) -> Option<Fill> {
+        match self.filled(tensor) {
+            Filled::Tensor(fill) => fill,
+            Filled::Scalar(_) | Filled::Pattern(_) | Filled::Places => None,
+        }
     }
 }
 
+/// A value as code may hold it, if it is a named one: there is one NaN.
+fn named(value: Scalar) -> Option<Scalar> {
+    let (dtype, is_nan) = (value.dtype(), value.to_f64().is_nan());
+    let is_named = !dtype.is_complex() && is_static(value);
+    is_named.then(|| if is_nan { Scalar::F64(f64::NAN).cast(dtype) } else { value })
+}
+
 /// What a node is, as far as fills go.
-pub(crate) fn of_node(node: &Node, known: &dyn Fn(&LazyTensor) -> Filled) -> Filled {
+fn of_node(node: &Node, known: &dyn Fn(&LazyTensor) -> Filled) -> Filled {
     let fill_of = |arg: &LazyTensor| match known(arg) {
         Filled::Tensor(fill) => fill,
         Filled::Scalar(_) | Filled::Pattern(_) | Filled::Places => None,
@@ -246,10 +342,11 @@ pub(crate) fn of_node(node: &Node, known: &dyn Fn(&LazyTensor) -> Filled) -> Fil
     let fill = match &node.kind {
         Kind::Data(tensor) if tensor.rank() == 0 => {
             let value = tensor.get(&[]).ok();
-            return Filled::Scalar(value.map(|value| Fill { value, is_static: false }));
+            return Filled::Scalar(value.map(|value| Fill { value, by: By::Arguments }));
         }
         Kind::Const(value) => {
-            return Filled::Scalar(Some(Fill { value: *value, is_static: is_constant(*value) }));
+            let by = if is_constant(*value) { By::Program } else { By::Numbers };
+            return Filled::Scalar(Some(Fill { value: *value, by }));
         }
         Kind::Size(_) => return Filled::Scalar(None),
         Kind::Data(tensor) => Fill::of_data(tensor),
@@ -262,7 +359,7 @@ pub(crate) fn of_node(node: &Node, known: &dyn Fn(&LazyTensor) -> Filled) -> Fil
         Kind::Move { arg, .. } => match known(arg) {
             Filled::Scalar(_) if node.shape.is_empty() => return known(arg),
             // A number everywhere is a pattern without exceptions.
-            Filled::Scalar(Some(fill)) if fill.is_static => return Filled::Pattern(fill),
+            Filled::Scalar(Some(fill)) if fill.is_static() => return Filled::Pattern(fill),
             Filled::Scalar(_) => None,
             Filled::Tensor(fill) => fill,
             Filled::Pattern(_) | Filled::Places => return known(arg),

@@ -6,7 +6,8 @@
 //! and the values of deferred sizes. Equal words, equal program; the rest are its arguments in order.
 //!
 //! **What is in the words.** Operators, dtypes, constants by class, index maps, and for each meeting of two sizes how
-//! they met (`Fit`): one program a broadcast pattern. Not in them: values of deferred sizes, strides, alignment,
+//! they met (`Fit`): one program a broadcast pattern. Over data with fills, also what the fill of an operator comes to with the
+//! numbers of the program ([`crate::fill`]). Not in them: values of deferred sizes, strides, alignment,
 //! counts, locations, the order in which nodes were made.
 //!
 //! **Invariant.** Whatever [`trace`](crate::trace) makes of a program follows from these words, up to locations and
@@ -25,12 +26,13 @@ use tj_tensor::{Scalar, Tensor};
 
 use crate::dim::{Dim, Factor, Symbol};
 use crate::error::{Cause, IrError};
-use crate::fill::code;
+use crate::fill::{Fills, code};
 use crate::guard::Condition;
 use crate::key::part::{Marks, Part};
 use crate::lazy::{BROADCAST, Fit, Kind, LazyTensor, Node, Owned};
 use crate::stage::Known;
 use crate::trace::{is_constant, number_parts};
+use crate::walk::post_order;
 
 /// The word before the outputs: no node and no guard begins with it.
 const OUTPUTS: u64 = 1000;
@@ -81,6 +83,7 @@ impl Structure {
         for output in outputs {
             self.visit(output, known)?;
         }
+        self.outcomes(outputs, known);
         self.mark(Part::Outputs);
         self.words.0.extend([OUTPUTS, outputs.len() as u64]);
         for output in outputs {
@@ -226,7 +229,7 @@ impl Structure {
     /// Every arm writes a word of its own first, and then a number of words that follows from those before.
     fn add(&mut self, node: &Node, known: &Known) -> Result<(), IrError> {
         if let Some(marks) = &mut self.marks {
-            marks.node(self.words.0.len(), format!("{} ({})", node.origin(), node.location));
+            marks.node(self.words.0.len(), named(node));
         }
         if let Some(data) = known.tensor(node) {
             let data = data.clone().ok_or_else(|| Known::needed(node))?;
@@ -358,6 +361,23 @@ impl Structure {
         Ok(())
     }
 
+    /// What fills come to with the numbers: which operators have such a word follows from the words before it.
+    fn outcomes(&mut self, outputs: &[LazyTensor], known: &Known) {
+        if !self.has_fills || self.numbers.is_empty() {
+            return;
+        }
+        let nodes = post_order(outputs.iter(), known);
+        let fills = Fills::of(&nodes, known);
+        for node in nodes {
+            let Some(outcome) = fills.outcome(node) else { continue };
+            if let Some(marks) = &mut self.marks {
+                marks.node(self.words.0.len(), named(node));
+                marks.part(self.words.0.len(), Part::Fill);
+            }
+            self.words.0.push(outcome.map_or(0, code));
+        }
+    }
+
     /// Laws follow from fills that are named; any other is an argument.
     fn fill(&mut self, data: &Tensor) {
         let fill = data.fill();
@@ -464,6 +484,11 @@ impl Structure {
         self.size(a);
         self.size(b);
     }
+}
+
+/// A node, for whoever is told of it.
+fn named(node: &Node) -> String {
+    format!("{} ({})", node.origin(), node.location)
 }
 
 /// Words, as a hasher: what a derived `Hash` writes tells values apart, so that it serves to write down operators and

@@ -22,7 +22,7 @@ pub use table::{OpInfo, TABLE};
 pub(crate) use user::kept_name;
 pub use user::{Body, Laws, Step, UserOp};
 
-use table::CASTS;
+use table::{CASTS, FILLED};
 
 /// A scalar operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -186,6 +186,9 @@ pub enum Op {
     Where,
     /// 64 random bits: a function of a key and a counter (see `random`).
     RandomBits,
+    /// The first argument. The second says what that is wherever nothing that it reads is stored, which depends on numbers of the
+    /// program: only `trace` may say so, of programs whose key does. It has no row in the table, but one of its own.
+    Filled,
     /// Conversion, total: integers wrap, floats saturate, NaN becomes 0.
     Cast(DType),
     /// What a user defined, for certain dtypes. It has no row in the table, but one of its own.
@@ -240,6 +243,9 @@ impl Op {
         }
         if let Op::User(user) = self {
             return user.info();
+        }
+        if self == Op::Filled {
+            return &FILLED;
         }
         let at = TABLE.binary_search_by(|info| info.op.cmp(&self));
         &TABLE[at.expect("every operator has a row in order, as a test checks")]

@@ -22,7 +22,7 @@ use tj_tensor::{DType, Scalar, Tensor};
 use crate::dim::{Dim, Symbol};
 use crate::error::{Cause, IrError, shape_text};
 use crate::expr::{Expr, ExprArena, ExprId, Indices, Source, Tree};
-use crate::fill::Filled;
+use crate::fill::Fills;
 use crate::guard::{Condition, Guard};
 use crate::lazy::{Fit, Kind, LazyTensor, Node, Shape, Storage};
 use crate::op::{Op, ReduceOp};
@@ -115,7 +115,6 @@ pub fn trace_stage(declared: &[LazyTensor], outputs: &[LazyTensor], known: &Know
     ctx.expect_fills(&nodes);
     for node in nodes {
         let traced = ctx.add(node)?;
-        ctx.note_fill(node);
         ctx.done.insert(node, traced);
     }
     for tensor in outputs {
@@ -161,8 +160,7 @@ struct Ctx<'k> {
     /// Conditions of the guards so far: each is recorded once.
     conditions: FxHashSet<Condition>,
     /// Fills of nodes, if there are any.
-    fills: FxHashMap<*const Node, Filled>,
-    has_fills: bool,
+    fills: Option<Fills>,
 }
 
 impl<'k> Ctx<'k> {
@@ -178,8 +176,7 @@ impl<'k> Ctx<'k> {
             names: IndexMap::default(),
             symbols: FxHashMap::default(),
             conditions: FxHashSet::default(),
-            fills: FxHashMap::default(),
-            has_fills: false,
+            fills: None,
         }
     }
 
@@ -247,7 +244,8 @@ impl<'k> Ctx<'k> {
                     self.read(arg, at)
                 });
                 let args: SmallVec<[ExprId; 3]> = args.collect();
-                self.map_filled(*op, args, node.args())
+                let body = self.map_filled(*op, args, node.args());
+                self.with_outcome(node, body)
             }
             Kind::Move { arg, at, .. } => {
                 // A slice may start at a size that no shape mentions.

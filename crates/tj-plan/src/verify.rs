@@ -6,7 +6,7 @@
 //! |---|---|
 //! | [`Rule::Id`] | expressions, inputs, queries and numbers that are mentioned exist |
 //! | [`Rule::Order`] | a query reads inputs and earlier queries only |
-//! | [`Rule::Type`] | operators have as many arguments as their row of the operator table says, of the dtype that it says, and give the dtype it says; reads, numbers, sizes, reductions and queries have the dtype of what they stand for |
+//! | [`Rule::Type`] | operators have as many arguments as their row of the operator table says, of the dtype that it says, and give the dtype it says; reads, numbers, sizes, reductions and queries have the dtype of what they stand for; what `filled` says is a constant |
 //! | [`Rule::Rank`] | a read has one index expression for each axis of its source |
 //! | [`Rule::Index`] | indices are `i0 .. i(r-1)` in a query of rank r, and `i(r)` inside of its reduction; shapes, extents and guards have none |
 //! | [`Rule::Size`] | sizes are declared in `symbols` with the same bounds, each once, and none overflowed |

@@ -7,6 +7,7 @@ use tensorjit::{
 
 use super::{Case, Compare};
 use crate::engines::{Named, c_compiler, scheduled};
+use crate::program::Step;
 
 /// Which engines run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +50,8 @@ pub fn check(case: &Case, engines: &[Named]) -> Result<(), String> {
     let mut before: Option<(Vec<Tensor>, Vec<i64>)> = None;
     for round in 0..2 {
         let tensors = case.tensors(round)?;
-        let Ok(built) = case.build(&tensors) else { return Ok(()) };
+        let steps = case.steps(round);
+        let Ok(built) = case.build(&steps, &tensors) else { return Ok(()) };
         let outputs: Vec<LazyTensor> = case.program.outputs.iter().map(|&k| built[k].clone()).collect();
         if outputs.iter().any(|output| output.check().is_err()) {
             return Ok(());
@@ -57,13 +59,16 @@ pub fn check(case: &Case, engines: &[Named]) -> Result<(), String> {
         let oracle = scheduled(InterpretPlan);
         let expected = compute_as(outputs.clone(), &oracle).map(|(values, _)| values);
         let scale = match (case.compare, &expected) {
-            (Compare::Sum { terms }, Ok(_)) => scale(case, &built)?.map(|scale| (scale, terms)),
+            (Compare::Sum { terms }, Ok(_)) => {
+                scale(&steps[case.program.outputs[0]], &built)?.map(|scale| (scale, terms))
+            }
             _ => None,
         };
         let sizes: Vec<i64> =
             built.iter().flat_map(LazyTensor::shape).map(|size| size.hint().unwrap_or(-1)).collect();
         let same = before.as_ref().is_some_and(|(tensors_before, sizes_before)| {
-            same_code(tensors_before, &tensors) && same_pattern(sizes_before, &sizes)
+            let same_numbers = steps == case.program.steps;
+            same_numbers && same_code(tensors_before, &tensors) && same_pattern(sizes_before, &sizes)
         });
         for (name, options) in engines {
             let fail = |problem: String| format!("{name}, round {round}: {problem}");
@@ -114,8 +119,7 @@ fn same_pattern(before: &[i64], now: &[i64]) -> bool {
 }
 
 /// The sum of absolute values in place of the sum that ends a program.
-fn scale(case: &Case, built: &[LazyTensor]) -> Result<Option<Tensor>, String> {
-    let last = &case.program.steps[case.program.outputs[0]];
+fn scale(last: &Step, built: &[LazyTensor]) -> Result<Option<Tensor>, String> {
     if last.args().is_empty() {
         return Ok(None);
     }

@@ -11,6 +11,8 @@ use super::{Argument, Case, Compare, Fill, Storage};
 use crate::program::{Arg, Arrange, End, Over, Part, Program, Size, Step};
 use crate::rng::Rng;
 
+const INF: f64 = f64::INFINITY;
+
 /// Sizes at which something changes.
 const SIZES: [usize; 12] = [0, 1, 1, 2, 2, 3, 3, 3, 7, 7, 7, 33];
 
@@ -74,6 +76,8 @@ const INEXACT: Known = Known { most: f64::INFINITY, fine: 0, is_exact: false };
 struct Maker {
     rng: Rng,
     style: [usize; 8],
+    /// How often of a hundred operators of two arguments are thresholds and limits.
+    limits: usize,
     is_large: bool,
     sizes: Vec<usize>,
     arguments: Vec<Argument>,
@@ -93,9 +97,11 @@ pub fn generate(seed: u64) -> Case {
     let size = |rng: &mut Rng| if is_large { rng.pick(&LARGE) } else { rng.pick(&SIZES) };
     let sizes = (0..1 + rng.below(3)).map(|_| size(&mut rng)).collect();
     let data = rng.bits();
+    let limits = rng.pick(&[5, 15, 60]);
     let mut maker = Maker {
         rng,
         style,
+        limits,
         is_large,
         sizes,
         arguments: Vec::new(),
@@ -263,14 +269,43 @@ impl Maker {
 
     fn number(&mut self, dtype: DType) -> (Arg, f64) {
         if dtype.is_float() && self.rng.chance(60) {
-            let x = self.rng.pick(&[0.0, 1.0, -1.0, 2.0, 0.5, 2.5, f64::INFINITY, f64::NAN]);
+            let x = self.rng.pick(&[0.0, 1.0, -1.0, 2.0, 0.5, 2.5, -0.5, -2.5, 1.5, INF, -INF, f64::NAN]);
             return (Arg::Float(x), if x.is_finite() { x.abs() } else { 0.0 });
         }
-        let n = self.rng.pick(&[0, 1, 2, 3, 3]);
-        (Arg::Int(n), n as f64)
+        let n: i64 = self.rng.pick(&[0, 1, 2, 3, 3, 4, -3]);
+        (Arg::Int(n), n.abs() as f64)
+    }
+
+    /// A number beside a step, and an operator for them that a threshold or a limit is written with.
+    fn limit(&mut self) {
+        let ops = [
+            Op::Maximum,
+            Op::Maximum,
+            Op::Minimum,
+            Op::Minimum,
+            Op::Greater,
+            Op::Less,
+            Op::GreaterEqual,
+            Op::LessEqual,
+            Op::Equal,
+            Op::Add,
+            Op::Sub,
+        ];
+        let (op, a) = (self.rng.pick(&ops), self.some());
+        let (number, size) = self.number(self.built[a].dtype());
+        let known = self.known[a];
+        let known = Known { most: known.most + size, fine: known.fine.max(1), is_exact: true };
+        let mut args = vec![Arg::Step(a), number];
+        if self.rng.chance(30) {
+            args.swap(0, 1);
+        }
+        self.accept(Step::Map(op, args), known, 0);
     }
 
     fn binary(&mut self) {
+        if self.rng.chance(self.limits) {
+            return self.limit();
+        }
         let ops = [
             Op::Add,
             Op::Add,
@@ -387,7 +422,14 @@ impl Maker {
         let masks: Vec<usize> = (0..self.built.len()).filter(|&k| self.built[k].dtype().is_bool()).collect();
         let mask = if masks.is_empty() || self.rng.chance(30) {
             let of = self.some();
-            if !self.accept(Step::Map(Op::NotEqual, vec![Arg::Step(of), Arg::Int(0)]), INEXACT, 0) {
+            let (op, number) = match self.rng.chance(50) {
+                true => (Op::NotEqual, Arg::Int(0)),
+                false => {
+                    let op = self.rng.pick(&[Op::Greater, Op::Less, Op::GreaterEqual, Op::Equal]);
+                    (op, self.number(self.built[of].dtype()).0)
+                }
+            };
+            if !self.accept(Step::Map(op, vec![Arg::Step(of), number]), INEXACT, 0) {
                 return;
             }
             self.built.len() - 1
@@ -395,8 +437,16 @@ impl Maker {
             self.rng.pick(&masks)
         };
         let (ka, kb) = (self.known[a], self.known[b]);
-        let known = Known { most: ka.most + kb.most, fine: ka.fine.max(kb.fine), is_exact: true };
-        let b = if self.rng.chance(30) { Arg::Int(0) } else { Arg::Step(b) };
+        let mut known = Known { most: ka.most + kb.most, fine: ka.fine.max(kb.fine), is_exact: true };
+        let b = match self.rng.below(10) {
+            0..2 => Arg::Int(0),
+            2..4 => {
+                let (number, size) = self.number(self.built[a].dtype());
+                known = Known { most: known.most + size, fine: known.fine.max(1), ..known };
+                number
+            }
+            _ => Arg::Step(b),
+        };
         self.accept(Step::Map(Op::Where, vec![Arg::Step(mask), Arg::Step(a), b]), known, 0);
     }
 

@@ -16,6 +16,8 @@ pub(super) enum Part {
     Size,
     Axis,
     Guard,
+    /// What it is where nothing is stored, with the numbers of the program.
+    Fill,
     /// Which nodes are results; belongs to no node.
     Outputs,
     /// What the caller has added.
@@ -34,6 +36,7 @@ impl fmt::Display for Part {
             Part::Size => "a size",
             Part::Axis => "the axis",
             Part::Guard => "a guard",
+            Part::Fill => "the fill that numbers give",
             Part::Outputs => "the outputs",
             Part::Caller => "what is not in the program",
         })

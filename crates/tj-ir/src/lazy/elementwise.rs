@@ -72,6 +72,10 @@ fn try_map(op: Op, args: &[Operand], location: &'static Location<'static>) -> Re
             t.check()?;
         }
     }
+    if op == Op::Filled {
+        let problem = "is what programs say of themselves".to_string();
+        return Err(fail(Cause::Argument { op: name, problem }));
+    }
     if args.len() != info.arity {
         let problem = format!("takes {} arguments, got {}", info.arity, args.len());
         return Err(fail(Cause::Argument { op: name, problem }));

@@ -89,6 +89,7 @@ impl Op {
             | Op::Xor
             | Op::Not
             | Op::RandomBits
+            | Op::Filled
             | Op::User(_) => None,
         }
     }

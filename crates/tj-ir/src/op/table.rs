@@ -30,7 +30,7 @@ pub struct OpInfo {
     pub cost: u32,
 }
 
-/// Every operator but the casts, one row each, in the order of [`Op`].
+/// Every operator that programs are written with but the casts, one row each, in the order of [`Op`].
 pub const TABLE: &[OpInfo] = &[
     symbol(row(Op::Add, "add", 2, Same, 1, ADD), "+"),
     symbol(row(Op::Sub, "sub", 2, Number, 1, SUB), "-"),
@@ -125,6 +125,9 @@ pub(super) static CASTS: [OpInfo; DType::ALL.len()] = {
     }
     rows
 };
+
+/// What `trace` says of an expression.
+pub(super) static FILLED: OpInfo = row(Op::Filled, "filled", 2, Same, 0, NO_ALGEBRA);
 
 const fn row(
     op: Op,

@@ -1,50 +1,36 @@
 //! Annihilation by fills, spelled out: `a * b` becomes `where(a == 0, 0, a * b)` if `a` has the fill 0 and arithmetic alone
-//! would not say so, since `b` may be an infinity or NaN. See [`crate::fill`].
-
-use std::sync::Arc;
+//! would not say so, since `b` may be an infinity or NaN. And outcomes of numbers, written down: `a > n0` becomes
+//! `filled(a > n0, false)` where that is so for the number and the fill of `a`. See [`crate::fill`].
 
 use smallvec::SmallVec;
 use tj_tensor::Scalar;
 
 use super::Ctx;
 use crate::expr::{Expr, ExprId};
-use crate::fill::{Fill, Filled, annihilator, is_arithmetic, of_node};
+use crate::fill::{Fills, annihilator, is_arithmetic};
 use crate::lazy::{Kind, LazyTensor, Node};
 use crate::op::Op;
 
 impl Ctx<'_> {
-    /// Whether some data has a fill; else nothing here costs anything.
+    /// Fills of nodes, if there are any; else nothing here costs anything.
     pub(super) fn expect_fills(&mut self, nodes: &[&Node]) {
-        self.has_fills = nodes.iter().any(|node| match (self.known.tensor(node), &node.kind) {
+        let has_fill = |node: &&Node| match (self.known.tensor(node), &node.kind) {
             (Some(data), _) => data.as_ref().is_some_and(|data| data.fill().is_some()),
             (None, Kind::Data(data)) => data.fill().is_some(),
             (None, Kind::Owned(data)) => data.fill.is_some(),
             (None, Kind::Input { storage, .. }) => storage.fill.is_some(),
             (None, Kind::Format { format, .. }) => !format.is_strided(),
             (None, _) => false,
-        });
-    }
-
-    pub(super) fn note_fill(&mut self, node: &Node) {
-        if !self.has_fills {
-            return;
-        }
-        let fill = match self.known.tensor(node) {
-            Some(data) => Filled::Tensor(data.as_ref().and_then(|data| Fill::of_data(data))),
-            None => of_node(node, &|arg| self.filled(arg)),
         };
-        self.fills.insert(node, fill);
+        self.fills = nodes.iter().any(has_fill).then(|| Fills::of(nodes, self.known));
     }
 
-    fn filled(&self, arg: &LazyTensor) -> Filled {
-        self.fills.get(&Arc::as_ptr(&arg.0)).copied().unwrap_or(Filled::Tensor(None))
-    }
-
-    fn fill(&self, arg: &LazyTensor) -> Option<Fill> {
-        match self.filled(arg) {
-            Filled::Tensor(fill) => fill,
-            Filled::Scalar(_) | Filled::Pattern(_) | Filled::Places => None,
-        }
+    /// The result of an operator, with what is known of its fill although it depends on numbers.
+    pub(super) fn with_outcome(&mut self, node: &Node, body: ExprId) -> ExprId {
+        let outcome = self.fills.as_ref().and_then(|fills| fills.outcome(node)).flatten();
+        let Some(value) = outcome else { return body };
+        let value = self.constant(value);
+        self.trace.arena.map(Op::Filled, SmallVec::from_slice(&[body, value]))
     }
 
     /// An operator on values that were read of tensors, with what their fills decide.
@@ -55,13 +41,13 @@ impl Ctx<'_> {
         args: &[LazyTensor],
     ) -> ExprId {
         let mapped = self.trace.arena.map(op, values.clone());
-        if !self.has_fills {
+        if self.fills.is_none() {
             return mapped;
         }
         let mut result = mapped;
         // The first argument that decides wins.
         for (position, arg) in args.iter().enumerate().rev() {
-            let fill = self.fill(arg);
+            let fill = self.fills.as_ref().and_then(|fills| fills.fill(arg));
             let Some(law) = annihilator(op, position, fill) else { continue };
             let dtype = arg.dtype();
             if is_arithmetic(&law, dtype) {

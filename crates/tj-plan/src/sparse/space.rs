@@ -3,7 +3,8 @@
 //! For each node: its value where no read has an entry, and an and/or tree over reads. At a position outside of the tree the
 //! node has that value. An operator that one argument decides needs an entry of that argument; any other needs an entry of
 //! some argument. A selection by what is stored (`where(x == 0, 0, x * y)`, by which annihilation is spelled out) is an "and"
-//! of the condition and what it lets through. Reads without a fill are everywhere; but where a reduction runs over entries alone,
+//! of the condition and what it lets through. What depends on numbers is one value outside of a tree, too, although the program
+//! does not say which; where numbers have been looked at ([`Op::Filled`]), it does again. Reads without a fill are everywhere; but where a reduction runs over entries alone,
 //! such as `sum(i: (x[i, j] - mean[j])^2)`, what is combined elsewhere is one value, which is computed once and counted.
 
 use rustc_hash::FxHashMap;
@@ -13,7 +14,7 @@ use tj_ir::expr::Source;
 use tj_ir::op::Domain;
 use tj_ir::prim::Evaluator;
 use tj_ir::{Dim, Expr, ExprArena, ExprId, Op, ReduceOp};
-use tj_tensor::Scalar;
+use tj_tensor::{DType, Scalar};
 
 /// Where something may differ from its fill.
 #[derive(Clone, Debug, PartialEq)]
@@ -121,38 +122,52 @@ fn add(trees: &mut Vec<Tree>, tree: Tree) {
     }
 }
 
+/// What is known of a node while others are looked at.
+#[derive(Clone)]
+struct Outside {
+    /// Its value outside of the tree; `None` if numbers decide which one it is.
+    value: Option<Scalar>,
+    tree: Tree,
+}
+
+impl Outside {
+    fn known(value: Scalar, tree: Tree) -> Outside {
+        Outside { value: Some(value), tree }
+    }
+}
+
 /// The space of every node below `root`; `fill_of` gives the fills of what is stored by levels.
 pub fn spaces(
     arena: &ExprArena,
     root: ExprId,
     fill_of: &dyn Fn(Source) -> Option<Scalar>,
 ) -> FxHashMap<ExprId, Space> {
-    let mut spaces: FxHashMap<ExprId, Space> = FxHashMap::default();
-    let everywhere = || Space { fill: None, tree: Tree::All };
-    for id in arena.reachable(&[root]) {
-        let space = match arena.node(id) {
-            Expr::Const(value) => Space { fill: Some(*value), tree: Tree::NONE },
-            Expr::Number(_) | Expr::Size(_) | Expr::Call { .. } => everywhere(),
-            Expr::Read { source, .. } => match fill_of(*source) {
-                Some(fill) => Space { fill: Some(fill), tree: Tree::Leaf(id) },
-                None => everywhere(),
-            },
+    // What is missing is everywhere.
+    let mut found: FxHashMap<ExprId, Outside> = FxHashMap::default();
+    let nodes = arena.reachable(&[root]);
+    for &id in &nodes {
+        let outside = match arena.node(id) {
+            Expr::Const(value) => Some(Outside::known(*value, Tree::NONE)),
+            Expr::Number(_) => Some(Outside { value: None, tree: Tree::NONE }),
+            Expr::Size(_) | Expr::Call { .. } => None,
+            Expr::Read { source, .. } => fill_of(*source).map(|fill| Outside::known(fill, Tree::Leaf(id))),
             Expr::Map { op, args } => {
-                let args: SmallVec<[&Space; 3]> = args.iter().map(|arg| &spaces[arg]).collect();
-                of_map(*op, &args).unwrap_or_else(everywhere)
+                let args: SmallVec<[Option<&Outside>; 3]> = args.iter().map(|arg| found.get(arg)).collect();
+                of_map(*op, &args)
             }
             Expr::Reduce { op, body, extent, .. } => {
-                let body = &spaces[body];
-                let fill = body.fill.and_then(|fill| of_reduce(*op, fill));
                 // Over nothing it may be something else, and then it is so everywhere.
                 let has_terms = Dim::ONE.known_le(extent) == Some(true);
-                let fill = fill.filter(|&fill| has_terms || is_over_nothing(*op, fill));
-                fill.map_or_else(everywhere, |fill| Space { fill: Some(fill), tree: body.tree.clone() })
+                found.get(body).and_then(|body| of_reduction(*op, arena.dtype(id), body, has_terms))
             }
         };
-        spaces.insert(id, space);
+        found.extend(outside.map(|outside| (id, outside)));
     }
-    spaces
+    let space = |id: ExprId| match found.remove(&id) {
+        Some(Outside { value: Some(fill), tree }) => (id, Space { fill: Some(fill), tree }),
+        Some(Outside { value: None, .. }) | None => (id, Space { fill: None, tree: Tree::All }),
+    };
+    nodes.into_iter().map(space).collect()
 }
 
 /// Has a selection looked at where its condition has entries, and nowhere else: elsewhere it is what it lets through there.
@@ -164,12 +179,14 @@ pub fn follow_condition(arena: &ExprArena, root: ExprId, spaces: &mut FxHashMap<
     spaces.insert(root, Space { fill: None, tree });
 }
 
-fn of_map(op: Op, args: &[&Space]) -> Option<Space> {
-    if let (Op::Where, &[c, a, b]) = (op, args) {
-        return of_where(c, a, b);
+fn of_map(op: Op, args: &[Option<&Outside>]) -> Option<Outside> {
+    match (op, args) {
+        (Op::Where, &[c, a, b]) => return of_where(c, a, b),
+        (Op::Filled, &[of, value]) => return Some(Outside::known(value?.value?, of?.tree.clone())),
+        _ => {}
     }
     let deciding = args.iter().enumerate().filter_map(|(position, arg)| {
-        let fill = arg.fill?;
+        let (fill, tree) = (arg.as_ref()?.value?, &arg.as_ref()?.tree);
         let dtype = fill.dtype();
         let exact = dtype.is_int() || dtype.is_bool();
         let laws = op.info().algebra.annihilators.iter();
@@ -177,33 +194,55 @@ fn of_map(op: Op, args: &[&Space]) -> Option<Space> {
             let holds = law.holds == Domain::Always || (exact && law.holds == Domain::Exact);
             holds && law.position == position && law.value.scalar(dtype) == fill
         })?;
-        Some((op.decided(&law, dtype), arg.tree.clone()))
+        Some((op.decided(&law, dtype), tree.clone()))
     });
     let deciding: Vec<(Scalar, Tree)> = deciding.collect();
     if let Some(&(result, _)) = deciding.first() {
         let trees = deciding.into_iter().filter(|(other, _)| *other == result).map(|(_, tree)| tree);
-        return Some(Space { fill: Some(result), tree: Tree::and(trees) });
+        return Some(Outside::known(result, Tree::and(trees)));
     }
-    let fills: SmallVec<[Scalar; 3]> = args.iter().map(|arg| arg.fill).collect::<Option<_>>()?;
+    let args: SmallVec<[&Outside; 3]> = args.iter().copied().collect::<Option<_>>()?;
+    let tree = Tree::or(args.iter().map(|arg| arg.tree.clone()));
+    let Some(fills) = args.iter().map(|arg| arg.value).collect::<Option<SmallVec<[Scalar; 3]>>>() else {
+        return Some(Outside { value: None, tree });
+    };
     if fills.iter().any(|fill| fill.dtype().is_complex()) {
         return None;
     }
-    let fill = expand(&mut Evaluator, op, &fills);
-    Some(Space { fill: Some(fill), tree: Tree::or(args.iter().map(|arg| arg.tree.clone())) })
+    Some(Outside::known(expand(&mut Evaluator, op, &fills), tree))
 }
 
-fn of_where(c: &Space, a: &Space, b: &Space) -> Option<Space> {
-    let [ct, at, bt] = [&c.tree, &a.tree, &b.tree].map(Tree::clone);
-    let same = a.fill.is_some() && a.fill == b.fill;
-    let (fill, tree) = match (c.fill, same) {
-        (Some(Scalar::Bool(true)), true) => (a.fill?, Tree::or([at, Tree::and([ct, bt])])),
-        (Some(Scalar::Bool(true)), false) => (a.fill?, Tree::or([at, ct])),
-        (Some(_), true) => (b.fill?, Tree::or([bt, Tree::and([ct, at])])),
-        (Some(_), false) => (b.fill?, Tree::or([bt, ct])),
-        (None, true) => (a.fill?, Tree::or([at, bt])),
-        (None, false) => return None,
+fn of_where(c: Option<&Outside>, a: Option<&Outside>, b: Option<&Outside>) -> Option<Outside> {
+    let tree = |of: Option<&Outside>| of.map_or(Tree::All, |of| of.tree.clone());
+    let [ct, at, bt] = [c, a, b].map(tree);
+    let value = |of: Option<&Outside>| of.and_then(|of| of.value);
+    let same = value(a).is_some() && value(a) == value(b);
+    let (value, tree) = match (value(c), same) {
+        (Some(Scalar::Bool(true)), true) => (value(a), Tree::or([at, Tree::and([ct, bt])])),
+        (Some(Scalar::Bool(true)), false) => (a?.value, Tree::or([at, ct])),
+        (Some(_), true) => (value(b), Tree::or([bt, Tree::and([ct, at])])),
+        (Some(_), false) => (b?.value, Tree::or([bt, ct])),
+        (None, true) => (value(a), Tree::or([at, bt])),
+        // A number says which of two values it is.
+        (None, false) => {
+            c.and(a).and(b)?;
+            (None, Tree::or([ct, at, bt]))
+        }
     };
-    Some(Space { fill: Some(fill), tree })
+    Some(Outside { value, tree })
+}
+
+fn of_reduction(op: ReduceOp, dtype: DType, body: &Outside, has_terms: bool) -> Option<Outside> {
+    let value = match body.value {
+        Some(fill) => Some(of_reduce(op, fill).filter(|&fill| has_terms || is_over_nothing(op, fill))?),
+        // Whatever it is, it stays so.
+        None if has_terms || op.empty(dtype).is_none() => match op {
+            ReduceOp::Max | ReduceOp::Min | ReduceOp::And | ReduceOp::Or => None,
+            ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Xor | ReduceOp::By(_) => return None,
+        },
+        None => return None,
+    };
+    Some(Outside { value, tree: body.tree.clone() })
 }
 
 /// What a reduction gives over any number of fills, if that does not depend on the number.
@@ -280,6 +319,8 @@ pub fn visited(
 
 #[cfg(test)]
 mod tests {
+    use tj_ir::Symbol;
+
     use super::*;
 
     #[test]
@@ -300,5 +341,37 @@ mod tests {
         let only_a = |id: ExprId| id == ExprId(0);
         assert_eq!(and(&a, &b).at(&only_a), a);
         assert_eq!(or(&a, &b).at(&only_a), Tree::All);
+    }
+
+    /// The greatest of values that are one wherever nothing is stored is that one, unless there may be no value.
+    #[test]
+    fn numbers_are_one_value() {
+        let mut arena = ExprArena::new();
+        let at = [0, 1].map(Dim::index).into_iter().collect();
+        let x = arena.read(Source::Input(0), at, DType::I64);
+        let number = arena.intern(Expr::Number(0), DType::I64);
+        let zero = arena.constant(Scalar::I64(0));
+        let more = arena.map(Op::Add, SmallVec::from_slice(&[x, number]));
+        let mut space = |op: ReduceOp, extent: &Dim| {
+            let (index, extent, tree) = (Symbol::index(1), extent.clone(), tj_ir::Tree::Row);
+            let body = arena.intern(Expr::Reduce { op, tree, index, extent, body: more }, DType::I64);
+            let filled = arena.map(Op::Filled, SmallVec::from_slice(&[body, zero]));
+            let mut spaces = spaces(&arena, filled, &|_| Some(Scalar::I64(-3)));
+            assert_eq!(spaces[&body], Space { fill: None, tree: Tree::All });
+            spaces.remove(&filled).unwrap()
+        };
+        let [known, open] = [Some(Scalar::I64(0)), None];
+        let (some, any) = (Dim::from(4), Dim::new("N", ..).unwrap());
+        // Over nothing, `max` is an error, and `or` is 0.
+        for (op, extent, fill) in [
+            (ReduceOp::Max, &some, known),
+            (ReduceOp::Max, &any, known),
+            (ReduceOp::Or, &some, known),
+            (ReduceOp::Or, &any, open),
+            (ReduceOp::Sum, &some, open),
+        ] {
+            let tree = if fill.is_some() { Tree::Leaf(x) } else { Tree::All };
+            assert_eq!(space(op, extent), Space { fill, tree }, "{op:?} below {extent}");
+        }
     }
 }

@@ -136,6 +136,61 @@ fn updates() {
     );
 }
 
+/// What depends on numbers is one value outside of its tree; where that has been looked at, it is a fill.
+#[test]
+fn what_numbers_decide() {
+    let of = |body: &str| {
+        format!(
+            "input csr_a: f64[N, M] input x: f64[N, M] number n0: f64 = 2.5f64 number n1: f64 = 2.5f64
+             q0 t: f64[N, M] = {body} produces q0"
+        )
+    };
+    check(
+        &of("filled(minimum(csr_a[i0, i1], n0), 0.0f64)"),
+        expect![[r#"
+        t: loops [0, 1]  -> AsArgument(0)
+          csr
+    "#]],
+    );
+    check(
+        &of("filled(sub(maximum(csr_a[i0, i1], n0), n1), 0.0f64)"),
+        expect![[r#"
+        t: loops [0, 1]  -> AsArgument(0)
+          csr
+    "#]],
+    );
+    check(
+        &of("where(filled(greater(csr_a[i0, i1], n0), false), x[i0, i1], csr_a[i0, i1])"),
+        expect![[r#"
+            t: loops [0, 1]  -> AsArgument(0)
+              csr; dense[0, 1]
+        "#]],
+    );
+    // Nobody has looked.
+    check(
+        &of("minimum(csr_a[i0, i1], n0)"),
+        expect![[r#"
+        t: loops [0, 1]  -> Dense
+          csr
+    "#]],
+    );
+    check(
+        &of("where(greater(csr_a[i0, i1], n0), n1, csr_a[i0, i1])"),
+        expect![[r#"
+        t: loops [0, 1]  -> Dense
+          csr
+    "#]],
+    );
+    // Of what is everywhere nothing is left out, whatever is said of it.
+    check(
+        &of("filled(minimum(add(csr_a[i0, i1], x[i0, i1]), n0), 0.0f64)"),
+        expect![[r#"
+        t: loops [0, 1]  -> Dense
+          csr; dense[0, 1]
+    "#]],
+    );
+}
+
 #[test]
 fn products() {
     let product = |a: &str, b: &str, of: &str, by: &str| {

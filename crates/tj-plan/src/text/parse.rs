@@ -405,6 +405,7 @@ impl<'a> Parser<'a> {
                 self.text.expect(">")?;
                 Some(Op::Cast(to))
             }
+            ("filled", Some('(')) => Some(Op::Filled),
             (_, Some('(')) => Op::by_name(word).or_else(|| self.operators.get(word).copied()),
             _ => None,
         };

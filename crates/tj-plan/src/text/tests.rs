@@ -61,7 +61,7 @@ fn every_construct() {
         q1 "a word": f32[4] = where("q7"[], cast<f32>(size(3*i0 + N)), maximum(in3[3 - i0], -nan_f32))
         q2 t: i64[] = max<row>(i0 < 0: sum[i0])
         q3 u: bool[] = true
-        q4 v: f32[] { e0 = mul(n0, -inf_f32) mul(e0, e0) }
+        q4 v: f32[] { e0 = filled(mul(n0, -inf_f32), -inf_f32) mul(e0, e0) }
         q5 w: i8[2] = "a \"b\"\n"[0, 0]
         guard N == 2*größe because of add of [N] and [2*größe]
         guard 1 <= s3 because of max: it is undefined over axis 0 of size 0 // part of the reason
@@ -85,7 +85,7 @@ fn every_construct() {
             q2 t: i64[] = max<row>(i0 < 0: sum[i0])
             q3 u: bool[] = true
             q4 v: f32[] {
-              e0 = mul(n0, -inf_f32)
+              e0 = filled(mul(n0, -inf_f32), -inf_f32)
               mul(e0, e0)
             }
             q5 w: i8[2] = "a \"b\"\n"[0, 0]

@@ -211,6 +211,9 @@ impl<'p> Ctx<'p, '_> {
         if combined.iter().any(|&dtype| dtype != work) {
             self.say(id, Rule::Type, format!("{} on {dtypes:?} works in {work}", op.name()));
         }
+        if op == Op::Filled && !matches!(plan.arena.node(args[1]), Expr::Const(_)) {
+            self.say(id, Rule::Type, "what fills is a constant".to_string());
+        }
     }
 
     fn reduce(&mut self, id: QueryId, op: ReduceOp, tree: Tree, body: ExprId) {

@@ -85,6 +85,8 @@ fn types() {
         "q0: it is of type f32, its expression of f64 (Type)\nq0: add on [F32, F64] works in f64 (Type)",
     );
     check("add(f[], i[])", "q0: add on [F32, I32] works in f32 (Type)");
+    check("filled(f[], 0.0f32)", "none");
+    check("filled(f[], f[])", "q0: what fills is a constant (Type)");
     check("where(b[], f[], i[])", "q0: where on [Bool, F32, I32] works in f32 (Type)");
     check(
         "cast<f32>(sum<row>(i0 < 2: cast<f16>(f[])))",
