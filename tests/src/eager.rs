@@ -90,7 +90,8 @@ fn movement(
         | Step::Matmul(..)
         | Step::Einsum(..)
         | Step::Concat(..)
-        | Step::Stack(..) => return None,
+        | Step::Stack(..)
+        | Step::Arranged(..) => return None,
     })
 }
 

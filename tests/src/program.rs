@@ -7,7 +7,7 @@ use std::fmt;
 
 use tensorjit::{
     At, Axes, DType, Dim, DimError, IrError, LazyTensor, Op, Operand, ReduceOp, Scalar, axis, concat, einsum,
-    input, number, size, stack,
+    eye, input, number, size, stack,
 };
 
 /// A program over declared sizes.
@@ -91,6 +91,53 @@ pub enum Step {
     Concat(Vec<usize>, i64),
     /// One after the other along a new axis.
     Stack(Vec<usize>, i64),
+    /// Elements at other places, by name.
+    Arranged(Arrange, usize),
+}
+
+/// How elements are arranged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrange {
+    /// `tril`.
+    Lower(i64),
+    /// `triu`.
+    Upper(i64),
+    /// `diag`.
+    Diag(i64),
+    /// `roll` along an axis.
+    Roll(i64, i64),
+    /// `roll` of all elements.
+    Turn(i64),
+    /// `repeat` along an axis.
+    Repeat(i64, i64),
+    /// `tile` along the last axis.
+    Tile(i64),
+    /// `pad` of all axes by a number.
+    Pad(i64),
+    /// Another number on the diagonal.
+    FillDiagonal(i64),
+    /// The identity of the shape of a matrix.
+    Identity(i64),
+}
+
+impl Arrange {
+    fn apply(self, x: &LazyTensor) -> LazyTensor {
+        match self {
+            Arrange::Lower(k) => x.tril(k),
+            Arrange::Upper(k) => x.triu(k),
+            Arrange::Diag(k) => x.diag(k),
+            Arrange::Roll(by, axis) => x.roll(by, axis),
+            Arrange::Turn(by) => x.roll(by, None),
+            Arrange::Repeat(count, axis) => x.repeat(count, axis),
+            Arrange::Tile(count) => x.tile([count]),
+            Arrange::Pad(number) => x.pad((0..x.rank()).map(|d| (d as i64 % 2, 1)), number),
+            Arrange::FillDiagonal(number) => x.fill_diagonal(number),
+            Arrange::Identity(k) => match x.shape() {
+                [.., rows, columns] => eye(rows.clone(), columns.clone(), k, x.dtype()),
+                _ => x.diag(k),
+            },
+        }
+    }
 }
 
 /// An argument of a scalar operator.
@@ -258,6 +305,7 @@ impl Step {
             | Step::Index(k, _)
             | Step::Flip(k, _)
             | Step::ExpandDims(k, _)
+            | Step::Arranged(_, k)
             | Step::Squeeze(k, _) => vec![*k],
         }
     }
@@ -291,6 +339,7 @@ impl Step {
             Step::Einsum(text, parts) => Step::Einsum(text.clone(), parts.iter().map(|&k| f(k)).collect()),
             Step::Concat(parts, axis) => Step::Concat(parts.iter().map(|&k| f(k)).collect(), *axis),
             Step::Stack(parts, axis) => Step::Stack(parts.iter().map(|&k| f(k)).collect(), *axis),
+            Step::Arranged(how, k) => Step::Arranged(*how, f(*k)),
         }
     }
 
@@ -346,6 +395,7 @@ impl Step {
             Step::Einsum(text, parts) => einsum(text, &parts.iter().map(|&k| &built[k]).collect::<Vec<_>>()),
             Step::Concat(parts, axis) => concat(&all(parts), *axis),
             Step::Stack(parts, axis) => stack(&all(parts), *axis),
+            Step::Arranged(how, k) => how.apply(&built[*k]),
         })
     }
 }
@@ -461,6 +511,7 @@ impl fmt::Display for StepText<'_> {
             Step::Einsum(text, parts) => write!(f, "einsum({text:?}, &[{}])", named("&t", parts)),
             Step::Concat(parts, axis) => write!(f, "concat(&[{}], {axis})", cloned(parts)),
             Step::Stack(parts, axis) => write!(f, "stack(&[{}], {axis})", cloned(parts)),
+            Step::Arranged(how, k) => write!(f, "t{k} arranged by {how:?}"),
         }
     }
 }

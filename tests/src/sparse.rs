@@ -174,7 +174,8 @@ impl Case {
             | Step::BroadcastTo(..)
             | Step::Einsum(..)
             | Step::Concat(..)
-            | Step::Stack(..) => true,
+            | Step::Stack(..)
+            | Step::Arranged(..) => true,
         };
         let is_finite =
             |argument: &Argument| matches!(argument.fill, Fill::Zero | Fill::One | Fill::MinusOne);

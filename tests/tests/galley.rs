@@ -33,7 +33,7 @@ fn matrix(rng: &mut Rng, rows: usize, columns: usize, count: usize) -> Tensor {
         Duplicates::Refuse,
         &Format::csr(),
     );
-    made.unwrap()
+    made.expect("cells are in bounds, and each is there once")
 }
 
 /// Galley's plans, interpreted, so that work is counted.
@@ -63,7 +63,8 @@ impl Scheduler for Counted {
 }
 
 fn values(tensor: &Tensor) -> Vec<f64> {
-    tensor.to_dense().unwrap().to_vec().unwrap()
+    let dense = tensor.to_dense().expect("results are small");
+    dense.to_vec().expect("results are floats")
 }
 
 fn work(report: &RunReport) -> u64 {
@@ -72,8 +73,9 @@ fn work(report: &RunReport) -> u64 {
 
 /// The work by the default scheduler and by Galley, whose results are equal.
 fn works(program: &LazyTensor, reassociate: Reassociate) -> (u64, u64) {
-    let (expected, before) = compute_as(program, &scheduled(InterpretKernel)).unwrap();
-    let (got, after) = compute_as(program, &scheduled(Counted(GalleyScheduler::new(reassociate)))).unwrap();
+    let (expected, before) = compute_as(program, &scheduled(InterpretKernel)).expect("the program is right");
+    let options = scheduled(Counted(GalleyScheduler::new(reassociate)));
+    let (got, after) = compute_as(program, &options).expect("the program is right");
     assert_eq!(values(&got), values(&expected));
     (work(&before), work(&after))
 }
@@ -173,7 +175,7 @@ impl Scheduler for Lawless {
     }
 
     fn derive(&self, plan: &Plan, _: &[Option<StoredInput>]) -> Derivation {
-        let last = plan.query_ids().next_back().unwrap();
+        let last = plan.query_ids().next_back().expect("a program has a query");
         let steps = vec![Elimination { reduced: vec![9], ..Elimination::default() }];
         let query = Derived { query: last, shape: tj_plan::derive::Shape::Written, steps };
         Derivation { queries: vec![query], ..Derivation::default() }

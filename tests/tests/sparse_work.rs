@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use tensorjit::{
     CompileOptions, DType, Duplicates, Format, Indices, InterpretKernel, InterpretPlan, LazyTensor, Leaf,
-    Level, Scalar, Tensor, compute, compute_as, defer, defer_owned, maximum, minimum, where_,
+    Level, Scalar, Tensor, compute, compute_as, concat, defer, defer_owned, maximum, minimum, where_,
 };
 use tj_tests::engines::scheduled;
 use tj_tests::rng::Rng;
@@ -458,6 +458,52 @@ fn converted(data: &Data) -> bool {
 fn work_follows_entries() {
     let all = check(CASES, &["csr", "csf(2)"]);
     assert!(!all.iter().any(converted), "work does not count conversions");
+}
+
+/// Programs that read what is moved do work for its entries; moves are done before, and are no work of kernels.
+#[test]
+fn work_on_what_is_moved_follows_entries() {
+    let cases = [
+        Case {
+            name: "A reversed, x",
+            program: |d| d.a().flip([0, 1]).matmul(&dense(&[d.columns])),
+            work: |d| d.rows + d.nnz,
+            copies: 0,
+        },
+        Case {
+            name: "A over B, x",
+            program: |d| {
+                let [a, b, ..] = d.abcd();
+                concat(&[a, b], 0).matmul(&dense(&[d.columns]))
+            },
+            work: |d| 2 * (d.rows + d.nnz),
+            copies: 0,
+        },
+        Case {
+            name: "A in another shape, x",
+            program: |d| {
+                d.a().reshape([2 * d.rows as i64, d.columns as i64 / 2]).matmul(&dense(&[d.columns / 2]))
+            },
+            work: |d| 2 * d.rows + d.nnz,
+            copies: 0,
+        },
+        Case {
+            name: "lower A x",
+            program: |d| d.a().tril(0).matmul(&dense(&[d.columns])),
+            work: |d| d.all_rows() + d.nnz,
+            copies: 0,
+        },
+        Case {
+            name: "rows of A x",
+            program: |d| {
+                let rows: Vec<i64> = (0..d.rows as i64).rev().collect();
+                d.a().take(&defer(&Tensor::from(rows)), 0).matmul(&dense(&[d.columns]))
+            },
+            work: |d| d.rows + d.nnz,
+            copies: 0,
+        },
+    ];
+    check(&cases, &["csr", "csf(2)"]);
 }
 
 /// Rows that are dense are converted to columns, and lists of rows are scattered.

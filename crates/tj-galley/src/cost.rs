@@ -59,6 +59,18 @@ const PRICING: [f64; 2] = [2e4, 4.0];
 /// Loops of which all orders are tried.
 const MAX_EXACT: usize = 8;
 
+/// A loop that is entered.
+struct Entered {
+    /// The indices of the loops around it.
+    set: IndexSet,
+    index: u8,
+    /// How often it is entered, and how often its body runs.
+    outside: f64,
+    inside: f64,
+    /// The factors that are put into another order already, a bit each.
+    converted: u64,
+}
+
 /// What is known of a plan.
 pub struct Facts<'p> {
     plan: &'p Plan,
@@ -256,8 +268,8 @@ impl<'p> Facts<'p> {
                 for index in members(all & !set) {
                     let outside = if set == 0 { 1.0 } else { rounds(set) };
                     let inside = set | bit(index);
-                    let (step_cost, now) =
-                        self.bind(form, step, factors, (set, index), outside, rounds(inside), converted);
+                    let at = Entered { set, index, outside, inside: rounds(inside), converted };
+                    let (step_cost, now) = self.bind(form, step, factors, at);
                     let all_cost = cost + step_cost;
                     let known = best.get(&inside);
                     if known.is_none_or(|(known, _, _)| all_cost < *known) {
@@ -281,17 +293,8 @@ impl<'p> Facts<'p> {
     }
 
     /// What it costs to go into the loop of an index inside of others.
-    #[allow(clippy::too_many_arguments)]
-    fn bind(
-        &self,
-        form: &Form,
-        step: &Step,
-        factors: &[Factor],
-        (set, index): (IndexSet, u8),
-        outside: f64,
-        inside: f64,
-        converted: u64,
-    ) -> (f64, u64) {
+    fn bind(&self, form: &Form, step: &Step, factors: &[Factor], at: Entered) -> (f64, u64) {
+        let Entered { set, index, outside, inside, converted } = at;
         // Lists that are met there, and levels at which entries are found at once.
         let mut lists: SmallVec<[f64; 4]> = SmallVec::new();
         let mut found: SmallVec<[f64; 4]> = SmallVec::new();

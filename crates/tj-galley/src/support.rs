@@ -104,10 +104,16 @@ impl Support {
     }
 }
 
+/// Products of degrees at one index, and their sum.
+type Products = (f64, Arc<[f32]>);
+
+/// Degrees, and whether they count, or only whether there are any.
+type Factor<'d> = (&'d Arc<[f32]>, bool);
+
 /// Sums of products of degrees that were computed before.
 #[derive(Debug, Default)]
 pub struct Sums {
-    known: RefCell<FxHashMap<SmallVec<[usize; 6]>, (f64, Arc<[f32]>)>>,
+    known: RefCell<FxHashMap<SmallVec<[usize; 6]>, Products>>,
     /// Holds what the keys point to.
     held: RefCell<Vec<Arc<[f32]>>>,
 }
@@ -206,7 +212,7 @@ impl Sums {
     fn meeting(&self, parts: &[Part<'_>], index: u8, size: f64) -> Meeting {
         let mut scale = 1.0;
         let mut present = size;
-        let mut vectors: SmallVec<[(&Arc<[f32]>, bool); 4]> = SmallVec::new();
+        let mut vectors: SmallVec<[Factor<'_>; 4]> = SmallVec::new();
         let mut share = 1.0;
         for part in parts {
             let Some(degrees) = part.support.degrees(index) else { continue };
@@ -238,7 +244,7 @@ impl Sums {
     }
 
     /// The products of degrees, or of whether there are any, and their sum.
-    fn product(&self, vectors: &[(&Arc<[f32]>, bool)]) -> (f64, Arc<[f32]>) {
+    fn product(&self, vectors: &[Factor<'_>]) -> Products {
         let mut key: SmallVec<[usize; 6]> = vectors
             .iter()
             .map(|(vector, counts)| vector.as_ptr() as usize * 2 + usize::from(*counts))

@@ -7,8 +7,10 @@
 //! **Rules.** Data has the fill that it was given, or none, and so has an input. What shall be stored by levels and has no
 //! fill has the fill 0, as an expression of what it then is would have. An operator's result has one if an argument annihilates by its
 //! fill, or if all arguments but scalars have one; then it is the operator on the fills. A selection by a condition with a fill
-//! has the fill, or is the scalar, of what the condition's fill selects. Moves keep fills, and reductions do
-//! where the count of elements does not matter. Functions of whole tensors have none.
+//! has the fill, or is the scalar, of what the condition's fill selects; by any other condition it has the named fill that
+//! both sides have. What follows from places alone has none by itself; beside a tensor that has one it has the number that it
+//! is almost everywhere. Moves keep fills, and reductions do where the count of elements does not matter. What is taken
+//! by a list keeps its fill; other functions of whole tensors have none.
 //!
 //! **Annihilation.** Where an argument with a fill *that is named* ([`Named`]: 0, 1, infinities, ...) equals it (`==`, so that
 //! -0 is 0), and the algebra of the operator says that this value decides ([`crate::op::Annihilator`]), the result is the value
@@ -20,6 +22,7 @@
 //! is a named value, and code may rely on it if the key says so. So an operator whose fill follows from the program and from
 //! literals has an *outcome* ([`Fills::outcome`]): the named value that its fill is, or none. Outcomes are words of the key; one
 //! that is named is a fill like any other, and `trace` writes it down ([`Op::Filled`]), so that nobody later has to know numbers.
+//! A fill that holds almost everywhere ([`By::Places`]) is never written down: read along the diagonal, an identity is 1 everywhere.
 //!
 //! Complex numbers have fills and are not annihilated by them yet: a product of theirs is arithmetic throughout.
 
@@ -29,6 +32,7 @@ use rustc_hash::FxHashMap;
 use tj_tensor::{DType, Scalar, Tensor};
 
 use crate::expand::expand;
+use crate::function::Function;
 use crate::lazy::{Kind, LazyTensor, Node};
 use crate::op::{Annihilator, Domain, Named, Op, ReduceOp};
 use crate::prim::Evaluator;
@@ -50,8 +54,20 @@ pub(crate) enum By {
     Program,
     /// Literals, which are arguments of the program.
     Numbers,
+    /// The program, but only almost everywhere. Code that visits what is stored may not rely on it, nor on what literals make of it.
+    Places,
     /// Other arguments.
     Arguments,
+}
+
+impl By {
+    /// What a value follows from that follows from two others.
+    fn and(self, other: By) -> By {
+        match (self, other) {
+            (By::Numbers, By::Places) | (By::Places, By::Numbers) => By::Arguments,
+            (one, two) => one.max(two),
+        }
+    }
 }
 
 /// The values that laws speak of.
@@ -71,7 +87,12 @@ impl Fill {
 
     /// Whether the program alone says so, and the value has laws.
     fn is_static(self) -> bool {
-        self.by == By::Program && is_static(self.value)
+        matches!(self.by, By::Program | By::Places) && is_static(self.value)
+    }
+
+    /// What also follows from something else.
+    fn also(self, by: By) -> Fill {
+        Fill { by: self.by.and(by), ..self }
     }
 
     /// The fill of an operator on these.
@@ -80,7 +101,7 @@ impl Fill {
             return None;
         }
         let values: Vec<Scalar> = fills.iter().map(|fill| fill.value).collect();
-        let by = fills.iter().map(|fill| fill.by).max()?;
+        let by = fills.iter().map(|fill| fill.by).reduce(By::and)?;
         Some(Fill { value: expand(&mut Evaluator, op, &values), by })
     }
 }
@@ -137,30 +158,96 @@ pub(crate) enum Filled {
     Tensor(Option<Fill>),
     /// A scalar, with its value if that is known.
     Scalar(Option<Fill>),
+    /// What follows from places alone and has one named value almost everywhere, as the identity has 0: that is its fill beside
+    /// tensors that have one. By itself it has none, and it decides nothing, so that programs without fills stay what they are.
+    Pattern(Fill),
+    /// Other things that follow from places alone.
+    Places,
+}
+
+impl Filled {
+    /// The fill that it has beside tensors that have one.
+    fn beside(&self) -> Option<Fill> {
+        match self {
+            Filled::Tensor(fill) | Filled::Scalar(fill) => *fill,
+            Filled::Pattern(fill) => Some(*fill),
+            Filled::Places => None,
+        }
+    }
+}
+
+/// What an operator's result is.
+fn of_operator(op: Op, args: &[Filled]) -> Filled {
+    if let (Op::Where, [Filled::Pattern(condition), yes, no]) = (op, args) {
+        let chosen = if condition.value == Scalar::Bool(true) { yes } else { no };
+        return match chosen {
+            Filled::Tensor(fill) => Filled::Tensor(fill.map(|fill| fill.also(condition.by))),
+            Filled::Pattern(_) | Filled::Scalar(_) => {
+                let both = of_both(yes, no).map(|fill| Filled::Tensor(Some(fill)));
+                let pattern = chosen.beside().map(|fill| fill.also(condition.by));
+                let pattern = pattern.filter(|fill| fill.is_static()).map(Filled::Pattern);
+                both.or(pattern).unwrap_or(Filled::Tensor(None))
+            }
+            Filled::Places => Filled::Tensor(None),
+        };
+    }
+    let is_tensor = |arg: &Filled| matches!(arg, Filled::Tensor(_));
+    if args.iter().any(is_tensor) {
+        return Filled::Tensor(of_map(op, args));
+    }
+    let fills: Option<Vec<Fill>> = args.iter().map(Filled::beside).collect();
+    if args.iter().all(|arg| matches!(arg, Filled::Scalar(_))) {
+        return Filled::Scalar(fills.and_then(|fills| Fill::of_fills(op, &fills)));
+    }
+    if let (Op::Equal | Op::NotEqual, [Filled::Places, Filled::Places]) = (op, args) {
+        return Filled::Pattern(Fill { value: Scalar::Bool(op == Op::NotEqual), by: By::Places });
+    }
+    let named = fills.filter(|fills| fills.iter().all(|fill| fill.is_static()));
+    let fill = named.and_then(|fills| Fill::of_fills(op, &fills)).filter(|fill| fill.is_static());
+    fill.map_or(Filled::Places, Filled::Pattern)
 }
 
 /// The fill of an operator's result.
 pub(crate) fn of_map(op: Op, args: &[Filled]) -> Option<Fill> {
     let tensors = || args.iter().filter(|arg| matches!(arg, Filled::Tensor(_)));
     tensors().next()?;
-    for (position, arg) in args.iter().enumerate() {
-        if let Filled::Tensor(fill) = arg
-            && let Some(law) = annihilator(op, position, *fill)
-        {
-            let dtype = fill.map(|fill| fill.value.dtype())?;
-            return Some(Fill { value: op.decided(&law, dtype), by: By::Program });
-        }
-    }
-    let fill_of = |arg: &Filled| match arg {
-        Filled::Tensor(fill) | Filled::Scalar(fill) => *fill,
+    let decided = args.iter().enumerate().filter_map(|(position, arg)| {
+        let Filled::Tensor(Some(fill)) = *arg else { return None };
+        let law = annihilator(op, position, Some(fill))?;
+        Some(Fill { value: op.decided(&law, fill.value.dtype()), by: fill.by })
+    });
+    // The first that decides wins; that another says so, too, may be surer.
+    let surer = |first: Fill, next: Fill| {
+        let by = if next.value == first.value { first.by.min(next.by) } else { first.by };
+        Fill { by, ..first }
     };
+    if let Some(fill) = decided.reduce(surer) {
+        return Some(fill);
+    }
     if let (Op::Where, [Filled::Tensor(Some(condition)), yes, no]) = (op, args)
         && condition.is_static()
     {
-        return fill_of(if condition.value == Scalar::Bool(true) { yes } else { no });
+        let chosen = if condition.value == Scalar::Bool(true) { yes } else { no };
+        return chosen.beside().map(|fill| fill.also(condition.by));
     }
-    let fills: Vec<Fill> = args.iter().map(fill_of).collect::<Option<_>>()?;
+    if let (Op::Where, [_, yes, no]) = (op, args)
+        && let Some(fill) = of_both(yes, no)
+    {
+        return Some(fill);
+    }
+    let fills: Vec<Fill> = args.iter().map(Filled::beside).collect::<Option<_>>()?;
     Fill::of_fills(op, &fills)
+}
+
+/// The fill of a selection between tensors with one named fill, or between one and what is that number, whatever the condition
+/// is. Outcomes of both are known by then; numbers that are no outcomes are not compared, for no key would say so.
+fn of_both(yes: &Filled, no: &Filled) -> Option<Fill> {
+    let (fill, other) = match (yes, no) {
+        (Filled::Tensor(fill), other) | (other, Filled::Tensor(fill)) => ((*fill)?, other.beside()?),
+        (Filled::Scalar(_) | Filled::Pattern(_) | Filled::Places, _) => return None,
+    };
+    let is_named = fill.is_static() && other.is_static();
+    (is_named && code(fill.value) == code(other.value)).then(|| fill.also(other.by))
 }
 
 /// The fill of a reduction: that of its argument, where any number of them reduces to it.
@@ -177,11 +264,10 @@ pub(crate) fn of_reduce(op: ReduceOp, fill: Option<Fill>) -> Option<Fill> {
 
 /// The fill of a matrix product.
 pub(crate) fn of_product(a: Option<Fill>, b: Option<Fill>) -> Option<Fill> {
-    let sides = [a, b];
-    let zero = sides.into_iter().enumerate().find_map(|(at, fill)| {
-        annihilator(Op::Mul, at, fill).and(fill).map(|fill| Scalar::zero(fill.value.dtype()))
-    });
-    zero.map(|value| Fill { value, by: By::Program })
+    let sides = [a, b].into_iter().enumerate();
+    let zeros = sides.filter_map(|(at, fill)| annihilator(Op::Mul, at, fill).and(fill));
+    let surest = zeros.min_by_key(|fill| fill.by)?;
+    Some(Fill { value: Scalar::zero(surest.value.dtype()), by: surest.by })
 }
 
 /// The fill of a tensor, all of whose arguments are data.
@@ -235,7 +321,7 @@ impl Fills {
     pub fn fill(&self, tensor: &LazyTensor) -> Option<Fill> {
         match self.filled(tensor) {
             Filled::Tensor(fill) => fill,
-            Filled::Scalar(_) => None,
+            Filled::Scalar(_) | Filled::Pattern(_) | Filled::Places => None,
         }
     }
 }
@@ -251,7 +337,7 @@ fn named(value: Scalar) -> Option<Scalar> {
 fn of_node(node: &Node, known: &dyn Fn(&LazyTensor) -> Filled) -> Filled {
     let fill_of = |arg: &LazyTensor| match known(arg) {
         Filled::Tensor(fill) => fill,
-        Filled::Scalar(_) => None,
+        Filled::Scalar(_) | Filled::Pattern(_) | Filled::Places => None,
     };
     let fill = match &node.kind {
         Kind::Data(tensor) if tensor.rank() == 0 => {
@@ -268,20 +354,15 @@ fn of_node(node: &Node, known: &dyn Fn(&LazyTensor) -> Filled) -> Filled {
         Kind::Owned(data) => data.fill.map(Fill::of_value),
         Kind::Map { op, args } => {
             let args: Vec<Filled> = args.iter().map(known).collect();
-            let scalar = |arg: &Filled| match arg {
-                Filled::Scalar(value) => Some(*value),
-                Filled::Tensor(_) => None,
-            };
-            if let Some(values) = args.iter().map(scalar).collect::<Option<Vec<_>>>() {
-                let values: Option<Vec<Fill>> = values.into_iter().collect();
-                return Filled::Scalar(values.and_then(|values| Fill::of_fills(*op, &values)));
-            }
-            of_map(*op, &args)
+            return of_operator(*op, &args);
         }
         Kind::Move { arg, .. } => match known(arg) {
             Filled::Scalar(_) if node.shape.is_empty() => return known(arg),
+            // A number everywhere is a pattern without exceptions.
+            Filled::Scalar(Some(fill)) if fill.is_static() => return Filled::Pattern(fill),
             Filled::Scalar(_) => None,
             Filled::Tensor(fill) => fill,
+            Filled::Pattern(_) | Filled::Places => return known(arg),
         },
         // What is stored by levels has a fill.
         Kind::Format { arg, format } if !format.is_strided() && !node.shape.is_empty() => {
@@ -289,11 +370,20 @@ fn of_node(node: &Node, known: &dyn Fn(&LazyTensor) -> Filled) -> Filled {
         }
         Kind::Format { arg, .. } => return known(arg),
         Kind::Input { storage, .. } => storage.fill.map(Fill::of_value),
-        Kind::Reduce { op, arg, .. } => of_reduce(*op, fill_of(arg)),
+        Kind::Reduce { op, arg, .. } => match known(arg) {
+            Filled::Pattern(fill) => {
+                return of_reduce(*op, Some(fill)).map_or(Filled::Places, Filled::Pattern);
+            }
+            Filled::Tensor(fill) => of_reduce(*op, fill),
+            Filled::Scalar(_) | Filled::Places => None,
+        },
         Kind::Matmul { args: [a, b] } => of_product(fill_of(a), fill_of(b)),
-        Kind::Positions | Kind::Parts { .. } | Kind::Call { .. } | Kind::Select { .. } | Kind::Failed(_) => {
-            None
+        Kind::Positions => return Filled::Places,
+        // Elements that are taken by a list have the fill of what they are taken from.
+        Kind::Call { call, .. } if matches!(call.function, Function::Take | Function::TakeAlong) => {
+            fill_of(&call.args[0])
         }
+        Kind::Parts { .. } | Kind::Call { .. } | Kind::Select { .. } | Kind::Failed(_) => None,
     };
     Filled::Tensor(fill)
 }

@@ -24,6 +24,24 @@ pub(crate) fn resolve(at: &[i64], size: usize, offsets: &mut Vec<usize>) -> Resu
     Ok(())
 }
 
+/// Offsets of positions that a whole axis is read at, by a function of this name; `along` says that each row has its own.
+///
+/// # Errors
+/// The first position that is outside.
+pub fn offsets(
+    function: &'static str,
+    at: &[i64],
+    size: usize,
+    along: bool,
+) -> Result<Vec<usize>, LibraryError> {
+    let mut offsets = Vec::new();
+    resolve(at, size, &mut offsets).map_err(|position| match along {
+        false => LibraryError::Position { function, position, size },
+        true => LibraryError::RowPosition { function, row: 0, position, size },
+    })?;
+    Ok(offsets)
+}
+
 /// The positions of `Function::Take` and `Function::Scatter`, which are those of every row.
 fn shared(call: &Call<'_>, size: usize) -> Result<Vec<usize>, LibraryError> {
     let mut offsets = Vec::new();

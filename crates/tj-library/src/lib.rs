@@ -18,6 +18,12 @@ mod sort;
 
 pub mod sparse;
 
+pub mod moves {
+    //! Tensors whose elements are elements of others at other places: what compiled programs do at the cost of entries.
+    pub use crate::gather::offsets;
+    pub use crate::sparse::moves::{Moves, Part, Place, Test, What};
+}
+
 mod error;
 
 use std::ops::Range;

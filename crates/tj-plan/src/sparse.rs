@@ -7,7 +7,7 @@
 //! the reads that must have an entry where it is anything else. A [`Nest`] is one query with others written into it, nested
 //! reductions included, or several dense ones beside each other, and the order of its loops ([`order`]); lowering walks what the tree says and nothing else.
 //! Elementwise queries over tensors that keep runs walk nothing: they are dense programs on [`stretches`] where no argument
-//! changes. [`steps`] cuts a plan into nests, stretches and ordinary plans, each a program of its own: a sparse result has a size that only its
+//! changes. Elements that only change places are [`moves`] of entries. [`steps`] cuts a plan into nests, stretches, moves and ordinary plans, each a program of its own: a sparse result has a size that only its
 //! computation finds, and later steps take it as they take an argument.
 //!
 //! **Invariants.** The tree holds every position at which the value differs from the fill; more positions cost time and
@@ -19,6 +19,7 @@
 mod beside;
 mod copy;
 mod lay_out;
+pub mod moves;
 pub mod order;
 pub mod rows;
 pub mod space;

@@ -4,7 +4,8 @@
 //! for a result that is stored by levels needs room for its entries: the lengths of its arguments' lists bound them ([`room`]),
 //! or another program counts them first. So the memory of a result is known before anything is written; what turns out to be
 //! the fill is left out, and the gaps are closed where they are ([`gaps`]). What is constant on stretches of runs is a dense
-//! program on a value for each stretch, which the runtime cuts and puts together ([`stretches`]). What is an argument given for
+//! program on a value for each stretch, which the runtime cuts and puts together ([`stretches`]). What only goes to another
+//! place is no program: its entries are moved ([`moves`]). What is an argument given for
 //! good, but for some elements, is that argument with these written into it ([`update`]). Each program plans and verifies its own arena, and
 //! results pass from one to the next as tensors.
 //!
@@ -14,6 +15,7 @@
 
 mod compile;
 mod gaps;
+mod moves;
 mod room;
 mod run;
 mod stretches;
@@ -21,10 +23,11 @@ mod update;
 
 use std::hash::{Hash, Hasher};
 
-use tj_ir::Storage as Declared;
 use tj_ir::expr::Source;
+use tj_ir::{Guard, Storage as Declared, Symbol};
 use tj_kernel::lower::sparse::room::Room;
 use tj_kernel::lower::sparse::{Array, Tasks};
+use tj_plan::sparse::moves::Moved;
 use tj_plan::sparse::{Argument, ResultKind, StoredInput};
 use tj_tensor::{Format, LevelFormat, LevelKind, Scalar, Tensor, Width};
 
@@ -37,6 +40,10 @@ pub(crate) use run::{Spent, converted_bytes, run};
 #[derive(Debug)]
 pub(crate) struct Chain {
     pub steps: Vec<Step>,
+    /// Sizes of the program, in the order of their values.
+    pub symbols: Vec<Symbol>,
+    /// What must hold of them, if no program checks it.
+    pub guards: Vec<Guard>,
     /// What is asked for.
     pub produces: Vec<Source>,
     /// Arguments that are stored by levels and read as dense ones; tensors remember that.
@@ -64,6 +71,8 @@ pub(crate) enum Work {
     Nest(Box<NestCode>),
     /// A dense program on a value for each stretch.
     Stretches(Box<StretchCode>),
+    /// Entries that go to other places.
+    Moved(Box<Moved>),
 }
 
 /// A program on the stretches of its arguments.
@@ -116,6 +125,7 @@ impl Chain {
                 step.is_some_and(|step| match &step.work {
                     Work::Dense(_) => false,
                     Work::Nest(nest) => nest.is_stored(),
+                    Work::Moved(_) => true,
                     Work::Stretches(code) => code.fold.as_ref().is_none_or(|(nest, _)| nest.is_stored()),
                 })
             }
@@ -129,6 +139,7 @@ impl Chain {
         for step in &self.steps {
             match &step.work {
                 Work::Dense(executable) => all.push(executable),
+                Work::Moved(_) => {}
                 Work::Stretches(code) => {
                     all.push(&code.executable);
                     all.extend(code.fold.iter().flat_map(|(nest, _)| nest.executables()));

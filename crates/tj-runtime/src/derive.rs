@@ -53,7 +53,7 @@ pub(crate) fn derived_dense(
 pub(crate) fn counted(plan: &Plan, inputs: Vec<Option<StoredInput>>) -> Vec<Option<StoredInput>> {
     let with = |(at, stored): (usize, Option<StoredInput>)| {
         let stored = stored?;
-        let entries = plan.inputs[at].data.as_ref().map(|data| entries(data));
+        let entries = plan.inputs[at].data.as_ref().map(entries);
         Some(StoredInput { entries, ..stored })
     };
     inputs.into_iter().enumerate().map(with).collect()

@@ -54,6 +54,10 @@ pub(crate) fn steps(steps: &[Step]) -> String {
                 let queries = counted(plan.queries.len(), "query", "queries");
                 let _ = writeln!(text, "step {number}: {gives} from {from}: dense, {queries}");
             }
+            StepProgram::Moved(moved) => {
+                let parts = counted(moved.parts.len(), "part", "parts");
+                let _ = writeln!(text, "step {number}: {gives} from {from}: moves entries, {parts}");
+            }
             StepProgram::Stretches(stretched) => {
                 let folded = if stretched.fold.is_some() { ", folded along them" } else { "" };
                 let _ = writeln!(text, "step {number}: {gives} from {from}: by stretches of runs{folded}");

@@ -8,7 +8,7 @@ use tensorjit::{DType, LazyTensor, Op, ReduceOp, Scalar, Tensor};
 use tj_ir::op::TABLE;
 
 use super::{Argument, Case, Compare, Fill, Storage};
-use crate::program::{Arg, End, Over, Part, Program, Size, Step};
+use crate::program::{Arg, Arrange, End, Over, Part, Program, Size, Step};
 use crate::rng::Rng;
 
 const INF: f64 = f64::INFINITY;
@@ -549,7 +549,26 @@ impl Maker {
         let rank = self.shapes[a].len();
         let known = self.known[a];
         let axis = if rank == 0 { 0 } else { self.rng.below(rank) };
-        let step = match self.rng.below(9) {
+        let step = match self.rng.below(14) {
+            9.. => {
+                let (k, axis) = (self.rng.range(-2, 2), axis as i64);
+                let all = [
+                    Arrange::Lower(k),
+                    Arrange::Upper(k),
+                    Arrange::Diag(k),
+                    Arrange::Roll(k, axis),
+                    Arrange::Turn(k),
+                    Arrange::Repeat(2, axis),
+                    Arrange::Tile(3),
+                    Arrange::Pad(self.rng.pick(&[0, 0, 1])),
+                    Arrange::FillDiagonal(self.rng.pick(&[0, 1, 5])),
+                    Arrange::Identity(k),
+                ];
+                let how = self.rng.pick(&all);
+                let known = Known { most: known.most.max(5.0), ..known };
+                self.accept(Step::Arranged(how, a), known, 0);
+                return;
+            }
             0 | 1 => {
                 let mut axes: Vec<i64> = (0..rank as i64).collect();
                 for at in (1..rank).rev() {

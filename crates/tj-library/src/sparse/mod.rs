@@ -29,6 +29,7 @@ mod values;
 mod diagonal;
 mod join;
 mod kron;
+pub(crate) mod moves;
 mod outer;
 mod reshape;
 mod select;

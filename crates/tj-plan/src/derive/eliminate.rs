@@ -252,8 +252,7 @@ impl Form {
         if is_blocked(node, true) {
             return None;
         }
-        loop {
-            let Kind::Map(f, args) = &self.node(node).kind else { break };
+        while let Kind::Map(f, args) = &self.node(node).kind {
             let depends = |arg: &NodeId| self.visible(*arg) & bit(reduction.index) != 0;
             let dtype = self.node(node).dtype;
             let touched: SmallVec<[NodeId; 4]> = args.iter().copied().filter(depends).collect();

@@ -27,6 +27,9 @@ impl Cutter<'_> {
             match way {
                 Way::Dense => waiting.extend(ids),
                 Way::Nest(found) => steps.push(self.nest_step(ids, *found)),
+                Way::Moved(moved) => {
+                    steps.push(Step { from: sources, gives: ids, program: StepProgram::Moved(moved) });
+                }
                 Way::Stretches(from, program) => {
                     steps.push(Step { from, gives: ids, program: StepProgram::Stretches(program) });
                 }

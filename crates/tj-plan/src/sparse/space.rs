@@ -257,7 +257,7 @@ fn of_reduce(op: ReduceOp, fill: Scalar) -> Option<Scalar> {
 }
 
 /// Whether a reduction over nothing gives its fill too, or is an error.
-fn is_over_nothing(op: ReduceOp, fill: Scalar) -> bool {
+pub(super) fn is_over_nothing(op: ReduceOp, fill: Scalar) -> bool {
     let empty = op.empty(fill.dtype());
     empty.is_none_or(|empty| empty == fill || (is_zero(empty) && is_zero(fill)))
 }

@@ -11,6 +11,7 @@ use tj_ir::expr::Source;
 use tj_ir::{Dim, Expr, ExprArena, ExprId};
 use tj_tensor::Scalar;
 
+use super::moves::{self, Moved};
 use super::order::{Order, Question, choose};
 use super::space::{Space, follow_condition, spaces};
 use super::stretches::{self, Stretched};
@@ -40,6 +41,8 @@ pub enum StepProgram {
     Nest(Box<Nest>),
     /// One query on stretches where no argument changes.
     Stretches(Box<Stretched>),
+    /// One query by moving entries.
+    Moved(Box<Moved>),
 }
 
 /// Cuts a canonical plan. `inputs` says which arguments are stored by levels, and `fills` what the fill of each product is, if
@@ -52,17 +55,7 @@ pub fn steps(
     decided: &Decided,
 ) -> Vec<Step> {
     let inputs = &spread(plan, inputs, decided);
-    let mut cutter = Cutter {
-        plan,
-        inputs,
-        fills,
-        owned,
-        decided,
-        produced: plan.produced(),
-        results: FxHashMap::default(),
-        touched: Vec::new(),
-        folded: vec![false; plan.queries.len()],
-    };
+    let mut cutter = Cutter::new(plan, inputs, fills, owned, decided);
     cutter.foresee();
     let nests = cutter.nests();
     let ways = cutter.beside(nests);
@@ -126,6 +119,7 @@ pub(super) enum Way {
     Dense,
     Nest(Box<Found>),
     Stretches(Vec<Source>, Box<Stretched>),
+    Moved(Box<Moved>),
 }
 
 impl Way {
@@ -135,6 +129,7 @@ impl Way {
             Way::Dense => None,
             Way::Nest(found) => Some(found.sources()),
             Way::Stretches(sources, _) => Some(sources.clone()),
+            Way::Moved(moved) => Some(moved.sources()),
         }
     }
 }
@@ -154,9 +149,44 @@ pub(super) struct Cutter<'p> {
     touched: Vec<bool>,
     /// Whether a query is folded by stretches.
     folded: Vec<bool>,
+    /// Queries that are put together of entries.
+    moved: FxHashMap<QueryId, Moved>,
+}
+
+impl<'p> Cutter<'p> {
+    pub fn new(
+        plan: &'p Plan,
+        inputs: &'p [Option<StoredInput>],
+        fills: &'p [Option<Scalar>],
+        owned: &'p [bool],
+        decided: &'p Decided,
+    ) -> Cutter<'p> {
+        Cutter {
+            plan,
+            inputs,
+            fills,
+            owned,
+            decided,
+            produced: plan.produced(),
+            results: FxHashMap::default(),
+            touched: Vec::new(),
+            folded: vec![false; plan.queries.len()],
+            moved: FxHashMap::default(),
+        }
+    }
 }
 
 impl Cutter<'_> {
+    /// Whether a query walks what is stored, by itself or by what is written into it.
+    pub fn is_touched(&self, id: QueryId) -> bool {
+        self.touched[id.index()]
+    }
+
+    /// A query that is put together of entries.
+    pub fn moved(&self, id: QueryId) -> Option<&Moved> {
+        self.moved.get(&id)
+    }
+
     pub fn stored(&self, source: Source) -> Option<&StoredInput> {
         match source {
             Source::Input(i) => self.inputs.get(i as usize)?.as_ref(),
@@ -167,7 +197,8 @@ impl Cutter<'_> {
     /// A query that is computed by stretches. `alone` is asked for as it stands.
     fn stretched(&self, id: QueryId, produced: &[bool], alone: bool) -> Option<stretches::Found> {
         let stored = |source| self.stored(source);
-        let is_kept = |q: QueryId| produced[q.index()] && self.results.contains_key(&q);
+        let is_kept =
+            |q: QueryId| (produced[q.index()] || self.moved(q).is_some()) && self.results.contains_key(&q);
         let question = stretches::Question { plan: self.plan, stored: &stored, is_kept: &is_kept };
         let found = if alone { question.alone(id) } else { question.find(id) };
         found.filter(|found| {
@@ -193,8 +224,9 @@ impl Cutter<'_> {
     }
 
     /// Finds out which results would be stored by levels.
-    fn foresee(&mut self) {
+    pub fn foresee(&mut self) {
         let produced = self.plan.produced();
+        let beside = self.beside_stored();
         for id in self.plan.query_ids() {
             let reads = self.plan.reads(id);
             let is_elementwise = |q: u32| self.plan.root_reduce(QueryId(q)).is_none();
@@ -204,6 +236,19 @@ impl Cutter<'_> {
                 source @ (Source::Input(_) | Source::Def(_)) => self.stored(source).is_some(),
             });
             self.touched.push(touched);
+            if !(touched || beside[id.index()]) {
+                continue;
+            }
+            if let Some(moved) = moves::find(self.plan, id, &|source| self.stored(source))
+                && self.may_be_stored(id, moved.fill)
+            {
+                let stored = moved.stored(&|source| self.stored(source));
+                // What nobody asked for is written as it is read.
+                let format = if produced[id.index()] { moved.format.clone() } else { stored.format.clone() };
+                self.moved.insert(id, Moved { format, ..moved });
+                self.results.insert(id, stored);
+                continue;
+            }
             if !touched || self.plan.root_call(id).is_some() {
                 continue;
             }
@@ -250,6 +295,24 @@ impl Cutter<'_> {
                 self.results.insert(id, StoredInput { format, ..stored });
             }
         }
+    }
+
+    /// Whether a query is read by one that depends on what is stored: what has entries on a diagonal only is stored, too, there.
+    fn beside_stored(&self) -> Vec<bool> {
+        let mut depends = vec![false; self.plan.queries.len()];
+        let mut beside = vec![false; self.plan.queries.len()];
+        for id in self.plan.query_ids() {
+            let reads = self.plan.reads(id);
+            depends[id.index()] = reads.iter().any(|(_, source)| match source {
+                Source::Def(q) => depends[*q as usize],
+                source @ Source::Input(_) => self.stored(*source).is_some(),
+            });
+            if depends[id.index()] {
+                let defs = queries(&reads.into_iter().map(|(_, source)| source).collect::<Vec<_>>());
+                defs.into_iter().for_each(|q| beside[q.index()] = true);
+            }
+        }
+        beside
     }
 
     /// Queries of one shape with others written in, their spaces and order; `None` if they have different ones.
@@ -313,6 +376,11 @@ impl Cutter<'_> {
             if !needed[id.index()] {
                 continue;
             }
+            if let Some(moved) = self.moved(id) {
+                queries(&moved.sources()).into_iter().for_each(|q| needed[q.index()] = true);
+                nests[id.index()] = Some(Way::Moved(Box::new(moved.clone())));
+                continue;
+            }
             let stretched = self.stretched(id, &produced, false).and_then(|found| {
                 let program = found.program(plan, id, &|source| self.declared(source))?;
                 Some(Way::Stretches(found.sources, Box::new(program)))
@@ -354,7 +422,8 @@ impl Cutter<'_> {
             wider.extend(self.handed_on(candidate, produced));
             let is_own = produced[candidate.index()]
                 || self.folded[candidate.index()]
-                || matches!(self.decided.place(candidate), Place::Own | Place::Dense);
+                || matches!(self.decided.place(candidate), Place::Own | Place::Dense)
+                || self.moved(candidate).is_some();
             let longer = (!is_own && plan.root_call(candidate).is_none())
                 .then(|| self.find(&[id], &wider))
                 .flatten()
@@ -449,7 +518,8 @@ impl Cutter<'_> {
         let (mut open, mut found) = (vec![id], Vec::new());
         while let Some(id) = open.pop() {
             for q in queries(&self.read_by(id)) {
-                let is_elementwise = self.plan.root_reduce(q).is_none() && !produced[q.index()];
+                let is_elementwise =
+                    self.plan.root_reduce(q).is_none() && !produced[q.index()] && self.moved(q).is_none();
                 if is_elementwise && self.touched[q.index()] && !found.contains(&q) {
                     found.push(q);
                     open.push(q);

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use expect_test::{Expect, expect};
 use tj_tensor::{DType, Format, Scalar, Width};
 
+use super::moves::apart;
 use super::steps::{StepProgram, steps};
 use super::{Argument, StoredInput};
 use crate::{canonicalise, parse};
@@ -42,11 +43,21 @@ fn check(text: &str, expected: Expect) {
     let fills = vec![Some(Scalar::zero(DType::F64)); plan.produces.0.len()];
     let mut found = String::new();
     let owned: Vec<bool> = plan.inputs.iter().map(|input| input.name.as_deref() == Some("given")).collect();
+    let plan = apart(plan, &inputs, &fills, &owned);
     for step in steps(&plan, &inputs, &fills, &owned, &crate::derive::Decided::default()) {
         match step.program {
             StepProgram::Dense(plan) => {
                 let words: Vec<&str> = plan.queries.iter().map(|query| &*query.word).collect();
                 let _ = writeln!(found, "dense {}", words.join(", "));
+            }
+            StepProgram::Moved(moved) => {
+                let parts = moved.parts.iter().map(|part| {
+                    let at = part.at.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+                    let when = part.when.iter().map(|(dim, test)| format!(" if {dim} {test:?}"));
+                    format!("  {:?} at [{at}]{}", part.what, when.collect::<String>())
+                });
+                let parts: Vec<String> = parts.collect();
+                let _ = writeln!(found, "moved by parts\n{}", parts.join("\n"));
             }
             StepProgram::Stretches(stretched) => {
                 let query = &stretched.plan.queries[0];
@@ -407,6 +418,62 @@ fn dense_results_along_the_same_lists_are_computed_beside_each_other() {
               csr; dense[0]
             p: loops [0, 1]  -> AsArgument(0)
               csr
+        "#]],
+    );
+}
+
+#[test]
+fn moves() {
+    // A reversed axis is apart, and what reads it follows lists.
+    check(
+        &format!(
+            "input csr_a: f64[N, M] input csr_b: f64[N, M]
+             q0 u: f64[N, M] = {} produces q0",
+            times("csr_a[i0, M - 1 - i1]", "csr_b[i0, i1]")
+        ),
+        expect![[r#"
+            moved by parts
+              Source(Input(0)) at [i0, -i1 + M - 1]
+            u: loops [0, 1]  -> Stored
+              {d0: dense, d1: compressed(u64, u64)}; csr
+        "#]],
+    );
+    // Parts beside each other; the condition is a query that is written in.
+    check(
+        "input csr_a: f64[64, M] input csr_b: f64[32, M]
+         q0 first: bool[96, 1] = less(size(i0), 64i64)
+         q1 joined: f64[96, M] = where(q0[i0, 0], csr_a[min(i0, 63), i1], csr_b[max(i0 - 64, 0), i1])
+         produces q1",
+        expect![[r#"
+            moved by parts
+              Source(Input(1)) at [max(i0 - 64, 0), i1] if i0 - 64 NotNegative
+              Source(Input(0)) at [min(i0, 63), i1] if -i0 + 63 NotNegative
+        "#]],
+    );
+    // Another shape and back is none.
+    check(
+        "input csr_a: f64[N, 8]
+         q0 flat: f64[8*N] = mul(csr_a[floordiv(i0, 8), modulo(i0, 8)], 2.0f64)
+         q1 back: f64[N, 8] = q0[8*i0 + i1]
+         produces q1",
+        expect![[r#"
+            back: loops [0, 1]  -> Dense
+              csr
+        "#]],
+    );
+    // A diagonal beside what is stored is stored; the other is not.
+    check(
+        "input csr_a: f64[N, N] input x: f64[N]
+         q0 on: bool[N, N] = equal(size(i1), size(i0))
+         q1 sum: f64[N, N] = add(csr_a[i0, i1], where(q0[i0, i1], x[i0], 0.0f64))
+         q2 dense: f64[N, N] = add(x[i1], where(q0[i0, i1], x[i0], 0.0f64))
+         produces q1, q2",
+        expect![[r#"
+            moved by parts
+              Source(Input(1)) at [i0] if -i0 + i1 Zero
+            sum: loops [0, 1]  -> Stored
+              csr; {d0: dense, d1: compressed(u64, u64)}
+            dense dense
         "#]],
     );
 }

@@ -4,7 +4,8 @@ use tj_ir::expr::Source;
 use tj_ir::{Known, LazyTensor, Symbol};
 use tj_kernel::lower::sparse::room::room;
 use tj_kernel::lower::sparse::{NestProgram, Phase, columns, lower_nest, tasks};
-use tj_plan::derive::Rearranged;
+use tj_plan::derive::{Decided, Rearranged};
+use tj_plan::sparse::moves::{apart, has_moves};
 use tj_plan::sparse::steps::{StepProgram, steps};
 use tj_plan::sparse::stretches::Fold;
 use tj_plan::sparse::{Nest, ResultKind, StoredInput};
@@ -73,17 +74,34 @@ pub(crate) fn compile_canonical(
     };
     let fills: Vec<Option<Scalar>> = outputs.iter().map(fill).collect();
     let given = inputs;
-    let Rearranged { mut plan, decided, inputs } = derived(plan, given, scheduler, clock)?;
+    let queries = plan.queries.len();
+    let plan = apart(plan, given, &fills, owned);
+    let is_apart = plan.queries.len() != queries;
+    // What moves entries is not rearranged.
+    let Rearranged { mut plan, decided, inputs } = match has_moves(&plan) {
+        true => Rearranged { plan, decided: Decided::default(), inputs: given.to_vec() },
+        false => derived(plan, given, scheduler, clock)?,
+    };
     let is_dense = |&at: &usize| given[at].is_some() && inputs[at].is_none();
     let dense = (0..inputs.len()).filter(is_dense).map(|at| at as u32).collect();
     let mut guards = std::mem::take(&mut plan.guards);
     let found = steps(&plan, &inputs, &fills, owned, &decided);
-    clock.done(Stage::Fuse, &|| explain::steps(&found));
+    clock.done(Stage::Fuse, &|| match is_apart {
+        false => explain::steps(&found),
+        // Steps name the queries of this plan.
+        true => format!("with moves apart:\n{}{}", explain::plan(&plan), explain::steps(&found)),
+    });
     let mut compiled = Vec::with_capacity(found.len());
+    let mut unchecked = Vec::new();
     for step in found {
-        // What must hold of sizes is checked by the first program that runs.
+        // What must hold of sizes is checked by the first program that runs, if one runs before entries are moved.
+        let is_moved = matches!(step.program, StepProgram::Moved(_));
+        if is_moved {
+            unchecked.append(&mut guards);
+        }
         let guards = std::mem::take(&mut guards);
         let work = match step.program {
+            StepProgram::Moved(moved) => Work::Moved(moved),
             StepProgram::Dense(plan) => {
                 let plan = Plan { guards, ..*plan };
                 let complex = ComplexAxes::none(&plan);
@@ -124,7 +142,8 @@ pub(crate) fn compile_canonical(
             }
         }
     }
-    Ok(Chain { steps: compiled, produces, dense })
+    unchecked.append(&mut guards);
+    Ok(Chain { steps: compiled, symbols: plan.symbols, guards: unchecked, produces, dense })
 }
 
 fn compile_nest(

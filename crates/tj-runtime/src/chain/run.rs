@@ -14,7 +14,7 @@ use tj_tensor::{
 
 use super::gaps::{self, Block};
 use super::{Chain, NestCode, Part, Work, room};
-use crate::bind::Values;
+use crate::bind::{Binder, Values};
 use crate::budget;
 use crate::call::{Arguments, Call};
 use crate::error::Error;
@@ -29,8 +29,8 @@ pub(crate) type Spent = (usize, Cost, Vec<(String, Duration)>);
 /// What all programs of a run share.
 pub(super) struct Runner<'r> {
     /// Values of the sizes of the whole program.
-    sizes: &'r [i64],
-    numbers: &'r [Scalar],
+    pub sizes: &'r [i64],
+    pub numbers: &'r [Scalar],
     pub max: MaxBytes,
     timed: bool,
     pub(super) spent: Vec<Spent>,
@@ -50,6 +50,10 @@ pub(crate) fn run(
         let tensor = &mut inputs[at as usize];
         budget::check(max, tensor.count()?.saturating_mul(tensor.dtype().size()) as u64)?;
         *tensor = tensor.in_format(&Format::dense(tensor.rank()))?;
+    }
+    if !chain.guards.is_empty() {
+        let binder = Binder::new(&chain.symbols, &[], &[]);
+        binder.check(&chain.guards, &sizes.iter().copied().collect(), &[])?;
     }
     let mut known: FxHashMap<Source, Tensor> = FxHashMap::default();
     let mut number = 0;
@@ -75,6 +79,7 @@ pub(crate) fn run(
                 number += 1;
                 results
             }
+            Work::Moved(moved) => vec![runner.moved(moved, &chain.symbols, &step.from, &from)?],
             Work::Stretches(code) => {
                 let result = runner.stretches(code, &from, number)?;
                 number += 1 + usize::from(code.fold.is_some());

@@ -267,10 +267,8 @@ fn all_finite<T: Element>(values: &[T::Stored]) -> bool {
     if !T::DTYPE.is_float() && !T::DTYPE.is_complex() {
         return true;
     }
-    let is_finite = |x: Scalar| match x.cast(DType::C128) {
-        Scalar::C128(x) => x.re.is_finite() && x.im.is_finite(),
-        _ => true,
-    };
+    let is_finite =
+        |x: Scalar| matches!(x.cast(DType::C128), Scalar::C128(x) if x.re.is_finite() && x.im.is_finite());
     // Without a way out, so that it is a loop over vectors.
     let all = |range: Range<usize>| {
         values[range].iter().fold(true, |all, &x| all & is_finite(T::load(x).into_scalar()))

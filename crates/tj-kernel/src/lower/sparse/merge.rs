@@ -346,5 +346,7 @@ fn leader(tree: &Tree) -> Option<(ExprId, Tree)> {
         trees.iter().partition(|tree| matches!(tree, Tree::Leaf(_)));
     let ([Tree::Leaf(id)], [_, ..]) = (leaves.as_slice(), rest.as_slice()) else { return None };
     let rest: Vec<Tree> = rest.into_iter().cloned().collect();
-    Some((*id, if let [only] = rest.as_slice() { only.clone() } else { Tree::And(rest) }))
+    let rest = if let [only] = rest.as_slice() { only.clone() } else { Tree::And(rest) };
+    // Where it leads it has an entry, wherever else the tree asks for it.
+    Some((*id, rest.at(&|other| other != *id)))
 }

@@ -1,0 +1,206 @@
+//! Elements that change places cost what is stored, and results stay sparse.
+//!
+//! Shapes are such that nothing could be computed element by element.
+#![expect(clippy::unwrap_used, reason = "a test stops where something is not as it should be")]
+
+use tensorjit::{
+    At, CompileOptions, CompiledGraph, DType, Dim, Duplicates, Error, LazyTensor, Tensor, at, compute,
+    compute_as, concat, defer, eye, input, kron, stack, zeros,
+};
+
+/// Rows and columns.
+const N: i64 = 1 << 20;
+
+/// A square matrix of `N` rows with these entries.
+fn matrix(entries: &[(i64, i64, f64)]) -> Tensor {
+    let column = |of: fn(&(i64, i64, f64)) -> i64| Tensor::from(entries.iter().map(of).collect::<Vec<i64>>());
+    let values: Vec<f64> = entries.iter().map(|entry| entry.2).collect();
+    let columns = [column(|entry| entry.0), column(|entry| entry.1)];
+    Tensor::coo([N as usize, N as usize], &columns, values, Duplicates::Refuse).unwrap()
+}
+
+fn a() -> LazyTensor {
+    defer(&matrix(&[(0, 0, 1.0), (1, 4, 2.0), (5, 2, 3.0), (N - 1, N - 2, 4.0)]))
+}
+
+/// The entries of what a program gives, which is stored by levels.
+#[track_caller]
+fn entries(lazy: &LazyTensor) -> Vec<(Vec<i64>, f64)> {
+    let found = compute(lazy.clone()).unwrap();
+    assert!(found.stored().is_some(), "all elements are stored");
+    assert_eq!(found.fill().map(|fill| fill.to_f64()), lazy.fill().map(|fill| fill.to_f64()));
+    let (columns, values) = found.to_entries().unwrap();
+    let columns: Vec<Vec<i64>> = columns.iter().map(|column| column.to_vec().unwrap()).collect();
+    let values: Vec<f64> = values.to_vec().unwrap();
+    assert_eq!(found.stored_count(), values.len());
+    values.into_iter().enumerate().map(|(k, value)| (columns.iter().map(|c| c[k]).collect(), value)).collect()
+}
+
+#[track_caller]
+fn check<const R: usize>(lazy: &LazyTensor, expected: &[([i64; R], f64)]) {
+    let expected: Vec<(Vec<i64>, f64)> = expected.iter().map(|(at, value)| (at.to_vec(), *value)).collect();
+    assert_eq!(entries(lazy), expected);
+}
+
+#[test]
+fn axes_are_reversed_and_stepped_through() {
+    check(&a().flip(0), &[([0, N - 2], 4.0), ([N - 6, 2], 3.0), ([N - 2, 4], 2.0), ([N - 1, 0], 1.0)]);
+    check(&a().index([at(None, None, 2), at(None, None, 2)]), &[([0, 0], 1.0)]);
+    check::<2>(&a().index([at(1, None, 4), at(None, None, -2)]), &[]);
+    check(&a().index([at(1, None, 4), at(None, None, -1)]), &[([0, N - 5], 2.0), ([1, N - 3], 3.0)]);
+    check(&a().roll(2, 1).index([At::Index(0)]), &[([2], 1.0)]);
+    check(&a().roll([1, 3], [0, 1]), &[([0, 1], 4.0), ([1, 3], 1.0), ([2, 7], 2.0), ([6, 5], 3.0)]);
+}
+
+#[test]
+fn other_shapes_and_borders() {
+    let flat = [([0], 1.0), ([N + 4], 2.0), ([5 * N + 2], 3.0), ([N * N - 2], 4.0)];
+    check(&a().flatten(), &flat);
+    check(
+        &a().reshape([N / 4, 4 * N]),
+        &[([0, 0], 1.0), ([0, N + 4], 2.0), ([1, N + 2], 3.0), ([N / 4 - 1, 4 * N - 2], 4.0)],
+    );
+    check(
+        &a().flatten().reshape([N, N]).pad([(1, 0), (0, 2)], 0.0),
+        &[([1, 0], 1.0), ([2, 4], 2.0), ([6, 2], 3.0), ([N, N - 2], 4.0)],
+    );
+    check(&a().roll(5, None), &[([0, 3], 4.0), ([0, 5], 1.0), ([1, 9], 2.0), ([5, 7], 3.0)]);
+}
+
+#[test]
+fn parts_beside_each_other() {
+    let zero = zeros([N, N], DType::F64);
+    let all = concat(&[concat(&[a(), a()], 1), concat(&[zero, a().transpose()], 1)], 0);
+    let expected = [
+        ([0, 0], 1.0),
+        ([0, N], 1.0),
+        ([1, 4], 2.0),
+        ([1, N + 4], 2.0),
+        ([5, 2], 3.0),
+        ([5, N + 2], 3.0),
+        ([N - 1, N - 2], 4.0),
+        ([N - 1, 2 * N - 2], 4.0),
+        ([N, N], 1.0),
+        ([N + 2, N + 5], 3.0),
+        ([N + 4, N + 1], 2.0),
+        ([2 * N - 2, 2 * N - 1], 4.0),
+    ];
+    check(&all, &expected);
+    check(
+        &stack(&[a(), a().flip(1)], 0).index([At::Ellipsis, at(None, 6, 1)]),
+        &[([0, 0, 0], 1.0), ([0, 1, 4], 2.0), ([0, 5, 2], 3.0), ([1, N - 1, 1], 4.0)],
+    );
+    check(
+        &a().index([at(None, 2, 1), at(None, 6, 1)]).tile([2, 1]),
+        &[([0, 0], 1.0), ([1, 4], 2.0), ([2, 0], 1.0), ([3, 4], 2.0)],
+    );
+    check(
+        &a().index([at(None, 2, 1), at(None, None, 1)]).repeat(2, 0),
+        &[([0, 0], 1.0), ([1, 0], 1.0), ([2, 4], 2.0), ([3, 4], 2.0)],
+    );
+}
+
+#[test]
+fn triangles_and_diagonals() {
+    check(&a().tril(0), &[([0, 0], 1.0), ([5, 2], 3.0), ([N - 1, N - 2], 4.0)]);
+    check(&a().triu(1), &[([1, 4], 2.0)]);
+    let size = N as usize;
+    let shifted = eye(N, N, 3, DType::F64) - a();
+    let found = compute(shifted).unwrap();
+    assert_eq!((found.nnz().unwrap(), found.stored().is_some()), (size - 3 + 3, true));
+    assert_eq!(found.get(&[1, 4]).unwrap().to_f64(), -1.0);
+    let d = defer(&Tensor::from((0..N).map(|i| (i % 3) as f64).collect::<Vec<f64>>()));
+    let found = compute(d.diag(0) + a()).unwrap();
+    assert_eq!((found.stored().is_some(), found.get(&[1, 1]).unwrap().to_f64()), (true, 1.0));
+    assert_eq!(found.nnz().unwrap(), size - size.div_ceil(3) + 4);
+    let found = compute(a().fill_diagonal(5.0)).unwrap();
+    assert_eq!((found.nnz().unwrap(), found.get(&[0, 0]).unwrap().to_f64()), (size + 3, 5.0));
+    let sparse_vector = a().sum(1);
+    check(&sparse_vector.diag(1).index([at(None, 9, 1)]), &[([0, 1], 1.0), ([1, 2], 2.0), ([5, 6], 3.0)]);
+}
+
+#[test]
+fn products_by_blocks() {
+    let small = a().index([at(None, 3, 1), at(None, 5, 1)]);
+    check(&kron(&small, &small), &[([0, 0], 1.0), ([1, 4], 2.0), ([3, 20], 2.0), ([4, 24], 4.0)]);
+    // Neither factor could be repeated as often as the other is long.
+    let vector = |size: usize, at: i64, value: f64| {
+        let places = [Tensor::from(vec![0, at])];
+        defer(&Tensor::coo([size], &places, vec![1.0, value], Duplicates::Refuse).unwrap())
+    };
+    let (u, v) = (vector(1 << 30, 5, 2.0), vector(1 << 30, 7, 3.0));
+    let size = 1 << 30;
+    check(&kron(&u, &v), &[([0], 1.0), ([7], 3.0), ([5 * size], 2.0), ([5 * size + 7], 6.0)]);
+}
+
+#[test]
+fn rows_are_taken_by_a_list() {
+    let list = |list: &[i64]| defer(&Tensor::from(list.to_vec()));
+    check(&a().take(&list(&[5, -1, 7, 5]), 0), &[([0, 2], 3.0), ([1, N - 2], 4.0), ([3, 2], 3.0)]);
+    check(&a().take(&list(&[4, 0]), 1), &[([0, 1], 1.0), ([1, 0], 2.0)]);
+    check(&a().flatten().take(&list(&[1, N + 4, -2]), 0), &[([1], 2.0), ([2], 4.0)]);
+    let square = defer(&Tensor::from_shape_vec([2, 2], vec![5_i64, 1, 0, 2]).unwrap());
+    check(&a().take(&square, 0), &[([0, 0, 2], 3.0), ([0, 1, 4], 2.0), ([1, 0, 0], 1.0)]);
+    let refused = compute(a().take(&list(&[0, N]), 0)).unwrap_err();
+    assert!(
+        refused.to_string().contains(&format!("position {N} is outside an axis of size {N}")),
+        "{refused}"
+    );
+}
+
+/// What is moved is read as anything that is stored.
+#[test]
+fn programs_read_what_is_moved() {
+    let b = a().flip([0, 1]);
+    check(&(&b * &b + b.transpose().flip([0, 1])).index([at(None, 2, 1)]), &[([0, 0], 1.0), ([0, 1], 16.0)]);
+    let x = defer(&Tensor::full([N as usize], 2.0).unwrap());
+    let product = compute(b.matmul(&x)).unwrap();
+    assert_eq!([0, 1, N as usize - 6].map(|i| product.get(&[i]).unwrap().to_f64()), [8.0, 0.0, 6.0]);
+}
+
+/// A graph is compiled once for all sizes.
+#[test]
+fn compiled_graphs_move_entries() {
+    let (n, m) = (Dim::new("N", ..).unwrap(), Dim::new("M", ..).unwrap());
+    let x = input("x", DType::F64, [n.clone(), m]).unwrap().with_format(&"csr".parse().unwrap());
+    let outputs = [
+        x.flip(1),
+        concat(&[x.clone(), x.index([at(None, None, 2)])], 0),
+        eye(n.clone(), n, 0, DType::F64) + x.matmul(&x.transpose()),
+    ];
+    let graph = CompiledGraph::new(&outputs, CompileOptions::default()).unwrap();
+    for size in [N as usize, 0, 1] {
+        let tensor = match size {
+            1 => Tensor::coo(
+                [1, 3],
+                &[Tensor::from(vec![0_i64]), Tensor::from(vec![2_i64])],
+                vec![7.0],
+                Duplicates::Refuse,
+            ),
+            0 => Tensor::coo(
+                [0, 3],
+                &[Tensor::from(Vec::<i64>::new()), Tensor::from(Vec::<i64>::new())],
+                Vec::<f64>::new(),
+                Duplicates::Refuse,
+            ),
+            _ => Ok(matrix(&[(0, 0, 1.0), (4, 1, 2.0)])),
+        };
+        let results = graph.call(&[("x", &tensor.unwrap())]).unwrap();
+        let counts: Vec<usize> = results.iter().map(|result| result.nnz().unwrap()).collect();
+        assert!(results.iter().all(|result| result.stored().is_some()));
+        let expected = match size {
+            0 => [0, 0, 0],
+            1 => [1, 2, 1],
+            _ => [2, 4, N as usize],
+        };
+        assert_eq!(counts, expected, "{size} rows");
+    }
+}
+
+#[test]
+fn moves_are_held_against_the_budget() {
+    let spread = a().index([at(None, 2, 1)]).repeat(1 << 30, 0);
+    let options = CompileOptions { max_bytes: tensorjit::MaxBytes::Bytes(1 << 24), ..Default::default() };
+    let refused = compute_as(spread, &options).unwrap_err();
+    assert!(matches!(refused, Error::Budget { .. }), "{refused}");
+}
