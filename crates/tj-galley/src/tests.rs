@@ -171,6 +171,9 @@ fn dense_chains_take_the_fewest_multiplications() {
     }
 }
 
+/// The edges of a pattern, each to a vertex of a higher number; its vertices; and how far an estimate may be off.
+type Pattern = (&'static [(usize, usize)], usize, f64);
+
 /// The number of homomorphisms of a pattern of edges, by going through all of them.
 fn count(adjacent: &[Vec<usize>], edges: &[(usize, usize)], vertices: usize) -> f64 {
     fn below(adjacent: &[Vec<usize>], edges: &[(usize, usize)], at: &mut Vec<usize>, vertices: usize) -> f64 {
@@ -212,8 +215,7 @@ fn estimates_of_patterns_are_near_their_counts() {
     let (rows, columns) = (entries[0].to_vec::<i64>().unwrap(), entries[1].to_vec::<i64>().unwrap());
     let mut adjacent = vec![Vec::new(); n];
     rows.iter().zip(&columns).for_each(|(&i, &j)| adjacent[i as usize].push(j as usize));
-    // The edges of a pattern, each to a vertex of a higher number; and how far the estimate may be off.
-    let patterns: [(&[(usize, usize)], usize, f64); 6] = [
+    let patterns: [Pattern; 6] = [
         (&[(0, 1), (1, 2)], 3, 1.0001),
         (&[(0, 1), (0, 2), (0, 3)], 4, 1.0001),
         (&[(0, 1), (1, 2), (2, 3)], 4, 2.0),

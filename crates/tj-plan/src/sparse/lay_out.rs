@@ -12,6 +12,7 @@ use super::space::spaces;
 use super::steps::{Cutter, Found, Step, StepProgram, Way, queries};
 use super::{Argument, Nest, Operand, ResultKind, StoredInput, plain};
 use crate::plan::{Plan, Produces, Query, QueryId};
+use crate::scheduler::Sizes;
 
 impl Cutter<'_> {
     /// Steps in order. Queries that walk nothing and do not wait for a nest share one.
@@ -110,6 +111,14 @@ impl Cutter<'_> {
         steps.push(Step { from, gives, program: StepProgram::Dense(Box::new(plan)) });
     }
 
+    /// The work from which on a dense argument is put into another order first.
+    fn worth(&self, source: Source) -> f64 {
+        match self.decided.is_measured {
+            true => Sizes.count(self.plan.shape_of(source)),
+            false => super::order::SIZE * super::order::SIZE,
+        }
+    }
+
     /// A source as an argument.
     pub fn declared(&self, source: Source) -> tj_ir::InputDecl {
         match source {
@@ -162,7 +171,7 @@ impl Cutter<'_> {
                 }
                 // As it will be the result.
                 (_, _) if base == Some(*source) => Argument::Dense((0..at.len()).collect()),
-                (_, _) => Argument::Dense(axes(at, &order, extents.len(), row)),
+                (_, _) => Argument::Dense(axes(at, &order, extents.len(), row, self.worth(*source))),
             };
             let at = match &wanted {
                 Argument::Dense(axes) => axes.iter().map(|&axis| at[axis].clone()).collect(),
@@ -210,8 +219,8 @@ impl Cutter<'_> {
 }
 
 /// The order in which a dense argument is read best: by the loops, where each axis is one. The loop of `row` runs inside of
-/// all others.
-fn axes(at: &[Dim], order: &Order, indices: usize, row: Option<u32>) -> Vec<usize> {
+/// all others. Programs of less work than it is `worth` leave it as it is.
+fn axes(at: &[Dim], order: &Order, indices: usize, row: Option<u32>, worth: f64) -> Vec<usize> {
     let own: Vec<usize> = (0..at.len()).collect();
     let outside = order.loops.iter().copied().filter(|&index| Some(index) != row);
     let nested = (0..indices as u32).filter(|index| !order.loops.contains(index));
@@ -221,7 +230,7 @@ fn axes(at: &[Dim], order: &Order, indices: usize, row: Option<u32>) -> Vec<usiz
     let Some(places) = places else { return own };
     // The innermost loop goes through the last axis already, or through few elements.
     let innermost = places.iter().copied().max();
-    if places.last().copied() == innermost || order.cost < super::order::SIZE * super::order::SIZE {
+    if places.last().copied() == innermost || order.cost < worth {
         return own;
     }
     let mut sorted = own;
