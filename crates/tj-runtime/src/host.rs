@@ -89,9 +89,9 @@ macro_rules! gemm {
                     return;
                 }
             }
-            // The sums of blocks are added to +0, so that no result is -0. The kernels for x86 do that by themselves;
-            // elsewhere the result is made +0 first and added to.
-            let adds_to_zero = cfg!(target_arch = "x86_64");
+            // The sums of blocks are added to +0, so that no result is -0. Some kernels of the library do that by themselves;
+            // for others the result is made +0 first and added to.
+            let adds_to_zero = adds_to_zero();
             if !adds_to_zero {
                 for i in 0..m {
                     for j in 0..n {
@@ -122,6 +122,19 @@ macro_rules! gemm {
             }
         }
     };
+}
+
+/// Whether the library's kernels for this machine add the sum of the first block to +0: those for AVX2 do, those for AVX-512
+/// write it as it is.
+fn adds_to_zero() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        !std::arch::is_x86_feature_detected!("avx512f")
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        false
+    }
 }
 
 gemm!(gemm_f32, f32, matrixmultiply::sgemm, contract_f32);
