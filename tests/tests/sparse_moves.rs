@@ -5,7 +5,7 @@
 
 use tensorjit::{
     At, CompileOptions, CompiledGraph, DType, Dim, Duplicates, Error, LazyTensor, Tensor, at, compute,
-    compute_as, concat, defer, eye, input, kron, stack, zeros,
+    compute_as, concat, defer, eye, input, kron, stack, where_, zeros,
 };
 
 /// Rows and columns.
@@ -117,6 +117,27 @@ fn triangles_and_diagonals() {
     assert_eq!((found.nnz().unwrap(), found.get(&[0, 0]).unwrap().to_f64()), (size + 3, 5.0));
     let sparse_vector = a().sum(1);
     check(&sparse_vector.diag(1).index([at(None, 9, 1)]), &[([0, 1], 1.0), ([1, 2], 2.0), ([5, 6], 3.0)]);
+}
+
+/// An identity is 0 almost everywhere, and 1 wherever one reads along it: numbers decide nothing about what is put together of it.
+#[test]
+fn numbers_do_not_rely_on_what_holds_almost_everywhere() {
+    let sum = || eye(N, N, 0, DType::F64) + a();
+    let values = |lazy: &LazyTensor| {
+        let dense = compute(lazy.clone()).unwrap().to_dense().unwrap();
+        dense.to_vec::<f64>().unwrap()
+    };
+    assert_eq!(values(&(sum().diagonal(0) * 3.5).index([at(0, 3, 1)])), [7.0, 3.5, 3.5]);
+    let corner = |from: i64| [at(from, from + 1, 1), at(from, from + 1, 1)];
+    assert_eq!(values(&(sum() * 3.5).index(corner(3))), [3.5]);
+    assert_eq!(values(&(eye(N, N, 0, DType::F64) * 3.5 + a()).index(corner(3))), [3.5]);
+    // What numbers make of stored tensors is as sparse as they are, moved or not, beside an identity too.
+    check(&(a() * 3.5).flip(0).index([at(0, 6, 1), at(None, None, 1)]), &[([0, N - 2], 14.0)]);
+    let found = entries(&(eye(N, N, 0, DType::F64) + a() * 3.5).index([at(0, 2, 1), at(None, None, 1)]));
+    assert_eq!(found, [(vec![0, 0], 4.5), (vec![1, 1], 1.0), (vec![1, 4], 7.0)]);
+    // Both sides of a choice have a fill that follows from numbers.
+    let both = where_(&defer(&Tensor::from(vec![true])), a().greater(2.5), a().flip(0).greater(3.5));
+    check(&both.cast(DType::F64), &[([5, 2], 1.0), ([N - 1, N - 2], 1.0)]);
 }
 
 #[test]
