@@ -4,9 +4,10 @@
 #![expect(clippy::unwrap_used, reason = "a test stops where something is not as it should be")]
 
 use tensorjit::{
-    At, CompileOptions, CompiledGraph, DType, Dim, Duplicates, Error, LazyTensor, Tensor, at, compute,
-    compute_as, concat, defer, eye, input, kron, stack, zeros,
+    At, CompileOptions, CompiledGraph, DType, Dim, Duplicates, Error, InterpretPlan, LazyTensor, Tensor, at,
+    compute, compute_as, concat, defer, eye, input, kron, minimum, ones, stack, where_, zeros,
 };
+use tj_tests::engines::scheduled;
 
 /// Rows and columns.
 const N: i64 = 1 << 20;
@@ -117,6 +118,38 @@ fn triangles_and_diagonals() {
     assert_eq!((found.nnz().unwrap(), found.get(&[0, 0]).unwrap().to_f64()), (size + 3, 5.0));
     let sparse_vector = a().sum(1);
     check(&sparse_vector.diag(1).index([at(None, 9, 1)]), &[([0, 1], 1.0), ([1, 2], 2.0), ([5, 6], 3.0)]);
+}
+
+/// An identity is 0 almost everywhere, and 1 wherever one reads along it: numbers decide nothing about what is put together of it.
+#[test]
+fn numbers_do_not_rely_on_what_holds_almost_everywhere() {
+    let n = Dim::new("N", ..).unwrap();
+    let x = input("x", DType::F64, [n.clone(), n.clone()]).unwrap().with_format(&"csr".parse().unwrap());
+    let identity = eye(n.clone(), n.clone(), 0, DType::F64);
+    // The same number everywhere, which would have the fill 0 if it were stored.
+    let one = ones([n.clone(), n], DType::F64).with_format(&"csr".parse().unwrap());
+    let outputs = [
+        minimum((&identity + &x).diagonal(0), 5.0) + minimum(x.diagonal(0), 5.0),
+        minimum(eye(1, 1, 0, DType::F64) + &x, 5.0).diagonal(0) + minimum(x.diagonal(0), 5.0),
+        ((&identity * 3.5 + &x) - &identity * 2.5).diagonal(0) + minimum(x.diagonal(0), 5.0),
+        (minimum(one, 5.0) + minimum(&x, 5.0)).diagonal(0),
+    ];
+    let at_one = Tensor::from(vec![1_i64]);
+    let tensor = Tensor::coo([4, 4], &[at_one.clone(), at_one], vec![2.0], Duplicates::Refuse).unwrap();
+    for options in [CompileOptions::default(), scheduled(InterpretPlan)] {
+        let graph = CompiledGraph::new(&outputs, options).unwrap();
+        let results = graph.call(&[("x", &tensor)]).unwrap();
+        let values = results.iter().map(|result| result.to_dense().unwrap().to_vec::<f64>().unwrap());
+        let [twice, once] = [[1.0, 5.0, 1.0, 1.0], [1.0, 3.0, 1.0, 1.0]].map(Vec::from);
+        assert_eq!(values.collect::<Vec<_>>(), [twice.clone(), twice.clone(), twice, once]);
+    }
+    // What numbers make of stored tensors is as sparse as they are, moved or not, beside an identity too.
+    check(&(a() * 3.5).flip(0).index([at(0, 6, 1), at(None, None, 1)]), &[([0, N - 2], 14.0)]);
+    let found = entries(&(eye(N, N, 0, DType::F64) + a() * 3.5).index([at(0, 2, 1), at(None, None, 1)]));
+    assert_eq!(found, [(vec![0, 0], 4.5), (vec![1, 1], 1.0), (vec![1, 4], 7.0)]);
+    // Both sides of a choice have a fill that follows from numbers.
+    let both = where_(&defer(&Tensor::from(vec![true])), a().greater(2.5), a().flip(0).greater(3.5));
+    check(&both.cast(DType::F64), &[([5, 2], 1.0), ([N - 1, N - 2], 1.0)]);
 }
 
 #[test]

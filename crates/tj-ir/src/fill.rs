@@ -54,7 +54,8 @@ pub(crate) enum By {
     Program,
     /// Literals, which are arguments of the program.
     Numbers,
-    /// The program, but only almost everywhere. Code that visits what is stored may not rely on it, nor on what literals make of it.
+    /// The program, but only almost everywhere, or once it is stored. Code that visits what is stored may not rely on it, nor on
+    /// what literals make of it.
     Places,
     /// Other arguments.
     Arguments,
@@ -364,9 +365,9 @@ fn of_node(node: &Node, known: &dyn Fn(&LazyTensor) -> Filled) -> Filled {
             Filled::Tensor(fill) => fill,
             Filled::Pattern(_) | Filled::Places => return known(arg),
         },
-        // What is stored by levels has a fill.
+        // What is stored by levels has a fill; but what it is computed by, as part of something else, need not be that anywhere.
         Kind::Format { arg, format } if !format.is_strided() && !node.shape.is_empty() => {
-            Some(fill_of(arg).unwrap_or_else(|| Fill::of_value(Scalar::zero(node.dtype))))
+            Some(fill_of(arg).unwrap_or_else(|| Fill { value: Scalar::zero(node.dtype), by: By::Places }))
         }
         Kind::Format { arg, .. } => return known(arg),
         Kind::Input { storage, .. } => storage.fill.map(Fill::of_value),
