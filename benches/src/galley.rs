@@ -12,7 +12,7 @@ use crate::sparse::Data;
 /// A program by its name.
 pub type Build = fn(&Data) -> Result<LazyTensor, Failure>;
 
-/// The workloads: a name, the program, and the inputs, quick and whole.
+/// The workloads: a name and the program.
 pub const WORKLOADS: [(&str, Build); 15] = [
     ("regression", regression),
     ("chain_left", chain),

@@ -161,6 +161,62 @@ fn it_is_chosen_like_any_other() {
     assert_eq!(values(&got), values(&expected));
 }
 
+/// A square matrix with about half of its elements, none in the first row and the third column.
+fn half(n: usize) -> Vec<f64> {
+    let value = |at: usize| match (at / n, at % n) {
+        (0, _) | (_, 2) => 0.0,
+        (i, j) => ((i * 7 + j * 3) % 2 * (1 + (i + j) % 3)) as f64,
+    };
+    (0..n * n).map(value).collect()
+}
+
+/// What a fill decides stays decided, whatever is read as what.
+#[test]
+fn what_fills_decide_is_kept() {
+    let n = 40;
+    let strided = Tensor::from_shape_vec([n, n], half(n)).unwrap().with_fill(Some(0.0.into())).unwrap();
+    let stored = strided.with_format(&Format::csr()).unwrap();
+    let mut far: Vec<f64> = (0..n * n).map(|at| (at % 5) as f64).collect();
+    far[2 * n..3 * n].fill(f64::INFINITY);
+    let far = Tensor::from_shape_vec([n, n], far).unwrap();
+    let near = Tensor::full([n, n], 2.0).unwrap();
+    let v = Tensor::full([n], 1.0).unwrap();
+    let mut degrees = vec![2.0; n];
+    degrees[0] = 0.0;
+    let degrees = Tensor::from(degrees);
+    let scaled = |c: f64| defer(&stored) * c;
+    let quotient = defer(&stored) / defer(&degrees).expand_dims(1);
+    let programs = [
+        defer(&strided).matmul(&defer(&far)).matmul(&defer(&v)),
+        defer(&stored).matmul(&defer(&far)).matmul(&defer(&v)),
+        quotient.matmul(&defer(&stored)).matmul(&defer(&near)),
+        scaled(2.0).matmul(&defer(&stored)).matmul(&defer(&near)),
+        scaled(f64::INFINITY).matmul(&defer(&stored)).matmul(&defer(&near)),
+    ];
+    for (at, program) in programs.iter().enumerate() {
+        let expected = values(&compute_as(program, &CompileOptions::default()).unwrap().0);
+        assert!(expected.iter().all(|value| !value.is_nan()), "program {at}");
+        for reassociate in [Reassociate::Never, Reassociate::Factor, Reassociate::Expand] {
+            let options = scheduled(GalleyScheduler::new(reassociate));
+            let got = values(&compute_as(program, &options).unwrap().0);
+            assert_eq!(got, expected, "program {at}, {reassociate:?}");
+        }
+    }
+}
+
+/// Whole numbers that wrap around have no order that sums would keep.
+#[test]
+fn sums_of_whole_numbers_do_not_pass_extremes() {
+    let a = Tensor::from_shape_vec([2, 2], vec![1_u8, 2, 1, 2]).unwrap();
+    let b = Tensor::full([2, 2], 0_u8).unwrap();
+    let v = Tensor::full([2], 254_u8).unwrap();
+    let text = "e[i] max= A[i,j] + B[j,k] + V[k]";
+    let program = einop(text, &[("A", &defer(&a)), ("B", &defer(&b)), ("V", &defer(&v))]);
+    let got = compute_with(&program, &GalleyScheduler::exact()).unwrap();
+    let expected = compute_with(&program, &tensorjit::DefaultScheduler).unwrap();
+    assert_eq!(got.to_vec::<u8>().unwrap(), expected.to_vec::<u8>().unwrap());
+}
+
 /// Derives what no law allows.
 #[derive(Clone, Copy, Debug)]
 struct Lawless;

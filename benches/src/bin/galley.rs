@@ -2,7 +2,7 @@
 //!
 //! `galley [--quick] [--threads 2] [--cases path3,triangle] [--repeat 7] [--json]`
 //!
-//! Columns in milliseconds: `plan`, what planning took; `cold`, the first computation of the program, planned and compiled; `hot`, the
+//! Columns in milliseconds: `cold`, the first computation of the program, planned and compiled; `hot`, the
 //! median of calls; `default`, the same by the default scheduler; and how many times as fast the first is.
 
 use std::io::Write;

@@ -313,8 +313,9 @@ impl<'p> Facts<'p> {
                 lists.push(fan)
             }
             let earlier = factor.levels.iter().take_while(|&&level| level != index);
-            if earlier.copied().any(|level| set & bit(level) == 0) && now & (1 << at) == 0 {
-                now |= 1 << at;
+            let own_bit = 1_u64.checked_shl(at as u32).unwrap_or(0);
+            if earlier.copied().any(|level| set & bit(level) == 0) && now & own_bit == 0 {
+                now |= own_bit;
                 cost += CONVERT[usize::from(!factor.is_input)] * factor.support.count;
             }
         }

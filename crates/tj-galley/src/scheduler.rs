@@ -26,7 +26,8 @@ const DENSE_FROM: [f64; 2] = [0.2, FULL];
 pub enum Reassociate {
     /// Nothing: the bits of the default scheduler.
     Never,
-    /// Factors are pulled out of sums, and sums of sums are taken apart.
+    /// Factors are pulled out of sums, and sums of sums are taken apart. Where there are infinities or NaN, or something overflows,
+    /// these may come out elsewhere.
     #[default]
     Factor,
     /// Products of sums are multiplied out as well, which may cancel.
@@ -86,15 +87,26 @@ impl Scheduler for GalleyScheduler {
         true
     }
 
+    /// Some are matrices, and stored by levels; and one of these is nearly full, or several are dense.
+    fn asks_for_finite(&self, arguments: &[&Tensor]) -> bool {
+        let is_matrix = |tensor: &&&Tensor| tensor.rank() > 1 && tensor.dtype().is_float();
+        let matrices = || arguments.iter().filter(is_matrix);
+        let stored = || matrices().filter(|tensor| tensor.stored().is_some());
+        let is_any_full = || stored().any(|tensor| is_full(tensor, FULL));
+        let is_dense = |tensor: &&&Tensor| tensor.stored().is_none();
+        let may_rearrange = self.reassociate != Reassociate::Never && stored().next().is_some();
+        may_rearrange && (is_any_full() || matrices().filter(is_dense).count() > 1)
+    }
+
     fn derive(&self, plan: &Plan, inputs: &[Option<StoredInput>]) -> Derivation {
         let is_measured = self.reassociate != Reassociate::Never;
         let data = |at: usize| plan.inputs[at].data.as_ref();
         // The key of the program says so only where somebody asks.
-        let arguments = (0..plan.inputs.len()).filter_map(data);
+        let arguments: Vec<&Tensor> = (0..plan.inputs.len()).filter_map(data).collect();
         let is_finite = is_measured
-            && GalleyScheduler::asks_for_finite(arguments.clone())
-            && arguments.clone().count() == plan.inputs.len()
-            && arguments.into_iter().all(Tensor::is_finite);
+            && self.asks_for_finite(&arguments)
+            && arguments.len() == plan.inputs.len()
+            && arguments.iter().all(|tensor| tensor.is_finite());
         let mut best = self.planned(plan, inputs, &[], MARGIN, is_finite);
         for from in DENSE_FROM.into_iter().filter(|_| is_finite) {
             let dense = GalleyScheduler::dense(plan, inputs, from);
@@ -123,15 +135,6 @@ struct Planned {
 }
 
 impl GalleyScheduler {
-    /// Whether plans for these arguments may depend on whether all of them are finite: some are matrices, and stored by levels,
-    /// and some hold so much that they are dense, or may be.
-    pub fn asks_for_finite<'t>(arguments: impl Iterator<Item = &'t Tensor> + Clone) -> bool {
-        let is_matrix = |tensor: &&Tensor| tensor.rank() > 1 && tensor.dtype().is_float();
-        let mut matrices = arguments.filter(is_matrix);
-        let is_stored = |tensor: &Tensor| tensor.stored().is_some();
-        matrices.clone().any(is_stored) && matrices.any(|tensor| is_full(tensor, FULL))
-    }
-
     /// Arguments that hold so much that it may be better to read them as dense ones.
     fn dense(plan: &Plan, inputs: &[Option<StoredInput>], from: f64) -> Vec<u32> {
         let is_zero = |at: usize| inputs[at].as_ref().is_some_and(|stored| stored.fill.to_f64() == 0.0);
@@ -152,7 +155,7 @@ impl GalleyScheduler {
         is_finite: bool,
     ) -> Planned {
         let inputs = &without(inputs, dense);
-        let facts = Facts::new(plan, inputs, is_finite);
+        let facts = [false, true].map(|may_be_dense| Facts::new(plan, inputs, may_be_dense));
         let all = roots(plan);
         let elements = |&at: &u32| Sizes.count(&plan.inputs[at as usize].shape);
         let cost = dense.iter().map(elements).map(|elements| SPREAD * elements).sum();
@@ -160,7 +163,7 @@ impl GalleyScheduler {
         let mut planned = Planned { derivation, cost, is_whole: true, has_product: false };
         let fills = fill_of(inputs);
         for root in &all.roots {
-            let of = |shape: Shape| form_of(plan, &fills, &all, root.query, shape);
+            let of = |shape: Shape| form_of(plan, &fills, &all, root.query, shape, dense);
             let reads = root.queries.iter().flat_map(|&query| plan.reads(query));
             let is_touched = reads
                 .into_iter()
@@ -169,11 +172,13 @@ impl GalleyScheduler {
                 planned.is_whole &= !is_touched;
                 continue;
             };
+            let facts = &facts[usize::from(is_finite && form.is_closed())];
+            planned.is_whole &= !is_touched || form.is_closed();
             let is_float = form.nodes.iter().any(|node| node.dtype.is_float());
-            let Some(before) = written(&facts, &form) else { continue };
+            let Some(before) = written(facts, &form) else { continue };
             let mut ways: Vec<(Shape, Way)> = Vec::new();
             for &shape in self.shapes(is_float) {
-                ways.extend(of(shape).and_then(|form| search(&facts, &form)).map(|way| (shape, way)));
+                ways.extend(of(shape).and_then(|form| search(facts, &form)).map(|way| (shape, way)));
             }
             let mut detail = format!("cost {} as it is written", short(before.cost));
             for (shape, way) in &ways {

@@ -91,11 +91,11 @@ impl State {
         // What is kept has its axes in the order in which it is made, and a result its own.
         let order = if is_result { Vec::new() } else { order };
         self.form.keep_in_order(&order);
-        let made = self.form.steps.last().map_or(0, |step| self.form.signature(step, &self.signatures));
         let is_dense = keeps_dense || (facts.may_be_dense && !is_result && !priced.is_sparse);
         if is_dense {
             self.form.keep_dense();
         }
+        let made = self.form.steps.last().map_or(0, |step| self.form.signature(step, &self.signatures));
         if self.signatures.contains(&made) {
             cost = 0.0;
         }

@@ -92,7 +92,7 @@ fn with_form<R>(output: &LazyTensor, shape: Shape, f: impl FnOnce(&Facts<'_>, &F
     let (plan, inputs) = plan_of(output);
     let all = roots(&plan);
     let root = all.roots.last().unwrap().query;
-    let form = form_of(&plan, &fill_of(&inputs), &all, root, shape).unwrap();
+    let form = form_of(&plan, &fill_of(&inputs), &all, root, shape, &[]).unwrap();
     f(&Facts::new(&plan, &inputs, false), &form)
 }
 

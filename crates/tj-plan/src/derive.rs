@@ -151,7 +151,8 @@ impl fmt::Display for IllegalStep {
 
 impl std::error::Error for IllegalStep {}
 
-/// Applies a derivation to a canonical plan. `inputs` says which arguments are stored by levels.
+/// Applies a derivation to a canonical plan. `inputs` says which arguments are stored by levels, and `is_finite` that every
+/// element of every argument is finite.
 ///
 /// # Errors
 /// The first step that is not legal.
@@ -159,6 +160,7 @@ pub fn rearrange(
     plan: &Plan,
     inputs: &[Option<StoredInput>],
     derivation: &Derivation,
+    is_finite: bool,
 ) -> Result<Rearranged, IllegalStep> {
     let roots = roots(plan);
     let inputs = without(inputs, &derivation.dense);
@@ -169,8 +171,12 @@ pub fn rearrange(
             continue;
         };
         let illegal = |problem: &str| IllegalStep { query: root.query, problem: problem.to_string() };
-        let form = form_of(plan, &fill_of(&inputs), &roots, root.query, derived.shape);
+        let form = form_of(plan, &fill_of(&inputs), &roots, root.query, derived.shape, &derivation.dense);
         let mut form = form.ok_or_else(|| illegal("has no form to derive from"))?;
+        let is_any_dense = !derivation.dense.is_empty() || derived.steps.iter().any(|step| step.is_dense);
+        if is_any_dense && !(is_finite && form.is_closed()) {
+            return Err(illegal("is dense, and not all of it is known to be finite"));
+        }
         for step in &derived.steps {
             let done = match step.reduced.as_slice() {
                 [] => form.keep(&step.factors),

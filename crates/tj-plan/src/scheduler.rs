@@ -8,6 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use tj_ir::Dim;
+use tj_tensor::Tensor;
 
 use crate::derive::Derivation;
 use crate::group::default_grouping;
@@ -71,6 +72,13 @@ pub trait Scheduler: Send + Sync {
         false
     }
 
+    /// Whether plans for these arguments may depend on whether all of them are finite. Then that is part of what a plan is kept
+    /// for, and asked at every call.
+    fn asks_for_finite(&self, arguments: &[&Tensor]) -> bool {
+        let _ = arguments;
+        false
+    }
+
     /// Which reductions are computed first, and what is kept of them; `inputs` says how arguments are stored by levels.
     fn derive(&self, plan: &Plan, inputs: &[Option<StoredInput>]) -> Derivation {
         let _ = (plan, inputs);
@@ -110,6 +118,10 @@ impl<S: Scheduler> Scheduler for On<S> {
         self.scheduler.reads_data()
     }
 
+    fn asks_for_finite(&self, arguments: &[&Tensor]) -> bool {
+        self.scheduler.asks_for_finite(arguments)
+    }
+
     fn derive(&self, plan: &Plan, inputs: &[Option<StoredInput>]) -> Derivation {
         self.scheduler.derive(plan, inputs)
     }
@@ -135,6 +147,10 @@ impl<S: Scheduler + ?Sized> Scheduler for Arc<S> {
 
     fn reads_data(&self) -> bool {
         (**self).reads_data()
+    }
+
+    fn asks_for_finite(&self, arguments: &[&Tensor]) -> bool {
+        (**self).asks_for_finite(arguments)
     }
 
     fn derive(&self, plan: &Plan, inputs: &[Option<StoredInput>]) -> Derivation {

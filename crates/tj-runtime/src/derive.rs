@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
-use tj_galley::GalleyScheduler;
+use tj_ir::InputDecl;
 use tj_plan::derive::{Decided, Rearranged, rearrange};
 use tj_plan::sparse::{Entries, StoredInput};
 use tj_plan::{Form, Plan, Scheduler, canonicalise, debug_verify};
@@ -24,7 +24,11 @@ pub(crate) fn derived(
         return Ok(Rearranged { plan, decided: Decided::default(), inputs: inputs.to_vec() });
     }
     let derivation = scheduler.derive(&plan, inputs);
-    let rearranged = rearrange(&plan, inputs, &derivation)
+    let is_dense = !derivation.dense.is_empty()
+        || derivation.queries.iter().any(|query| query.steps.iter().any(|step| step.is_dense));
+    let is_finite = |input: &InputDecl| input.data.as_ref().is_some_and(Tensor::is_finite);
+    let is_finite = is_dense && plan.inputs.iter().all(is_finite);
+    let rearranged = rearrange(&plan, inputs, &derivation, is_finite)
         .map_err(|cause| Error::Derivation { scheduler: scheduler.name().to_string(), cause })?;
     debug_verify("derive", &rearranged.plan, Form::Traced);
     clock.done(Stage::Derive, &|| {
@@ -70,9 +74,10 @@ fn entries(tensor: &Tensor) -> Entries {
 
 /// What is the same for data that a plan is made for once: how large the sizes are and how many entries there are, both up to
 /// a factor of two, and whether all of it is finite, if that may be asked for.
-pub(crate) fn statistics_words(tensors: &[Arc<Tensor>]) -> SmallVec<[u64; 8]> {
+pub(crate) fn statistics_words(tensors: &[Arc<Tensor>], scheduler: &dyn Scheduler) -> SmallVec<[u64; 8]> {
     let magnitude = |count: usize| u64::from(usize::BITS - count.leading_zeros());
-    let asks = GalleyScheduler::asks_for_finite(tensors.iter().map(|tensor| &**tensor));
+    let arguments: SmallVec<[&Tensor; 8]> = tensors.iter().map(|tensor| &**tensor).collect();
+    let asks = scheduler.asks_for_finite(&arguments);
     let word = |tensor: &Arc<Tensor>| {
         let mut word = u64::from(asks && tensor.dtype().is_float() && tensor.is_finite());
         let entries = tensor.stored().map_or(0, |stored| magnitude(stored.leaf_positions()) + 1);

@@ -120,7 +120,7 @@ impl Form {
             let all = step.axes.iter().chain(&step.reduced);
             all.copied().position(|own| own == index).map_or(u64::MAX, |place| place as u64)
         };
-        (step.op, step.axes.len()).hash(&mut hasher);
+        (step.op, step.axes.len(), step.is_dense).hash(&mut hasher);
         for &index in step.axes.iter().chain(&step.reduced) {
             self.extents[usize::from(index)].hash(&mut hasher);
         }
@@ -256,17 +256,16 @@ impl Form {
             let depends = |arg: &NodeId| self.visible(*arg) & bit(reduction.index) != 0;
             let dtype = self.node(node).dtype;
             let touched: SmallVec<[NodeId; 4]> = args.iter().copied().filter(depends).collect();
-            if let &[only] = touched.as_slice() {
-                let position = args.iter().position(|&arg| arg == only).unwrap_or(0);
-                if passes(*f, position, reduction.op, dtype) {
-                    if is_blocked(only, false) {
-                        return None;
-                    }
-                    node = only;
-                    continue;
+            if let &[only] = touched.as_slice()
+                && passes(*f, reduction.op, dtype)
+            {
+                if is_blocked(only, false) {
+                    return None;
                 }
+                node = only;
+                continue;
             }
-            if is_free(*f) && passes(*f, 0, reduction.op, dtype) && !touched.is_empty() {
+            if is_free(*f) && passes(*f, reduction.op, dtype) && !touched.is_empty() {
                 return Some(Low { node, factors: self.related(args, &touched) });
             }
             break;

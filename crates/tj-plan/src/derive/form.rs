@@ -14,6 +14,21 @@ pub const MAX_INDICES: usize = 64;
 /// See [`MAX_INDICES`].
 pub const MAX_NODES: usize = 512;
 
+/// Operators that give finite values for finite ones.
+const CLOSED: [Op; 11] = [
+    Op::Add,
+    Op::Sub,
+    Op::Mul,
+    Op::Neg,
+    Op::Abs,
+    Op::Square,
+    Op::Relu,
+    Op::Maximum,
+    Op::Minimum,
+    Op::Sigmoid,
+    Op::Tanh,
+];
+
 /// A node of a form, by its place.
 pub type NodeId = u32;
 
@@ -90,6 +105,21 @@ impl Form {
     /// A node.
     pub fn node(&self, id: NodeId) -> &Node {
         &self.nodes[id as usize]
+    }
+
+    /// Whether finite arguments give nothing but finite values, unless they overflow: then nothing is lost where fills are not asked
+    /// what they decide.
+    pub fn is_closed(&self) -> bool {
+        self.below(self.root).into_iter().all(|node| match &self.node(node).kind {
+            Kind::Read(leaf) => match self.leaves[*leaf as usize] {
+                Leaf::Source(source, _) => matches!(source, Source::Input(_)),
+                Leaf::Step(_) => true,
+            },
+            Kind::Const(value) => value.to_f64().is_finite(),
+            Kind::Number(_) => false,
+            Kind::Size(_) => true,
+            Kind::Map(op, _) => CLOSED.contains(op) || matches!(op, Op::Cast(_)),
+        })
     }
 
     /// Whether a node is an element of something.

@@ -13,23 +13,20 @@ pub(super) fn is_free(op: Op) -> bool {
     algebra.associative.is_some() && algebra.commutative.is_some() && op.info().arity == 2
 }
 
-/// Whether `f(.., reduce(x), ..) = reduce(f(.., x, ..))`, where `x` is the argument at `position` and no other one depends on
-/// the index.
-pub(super) fn passes(f: Op, position: usize, op: ReduceOp, dtype: DType) -> bool {
+/// Whether `f(.., reduce(x), ..) = reduce(f(.., x, ..))`, where no other argument than `x` depends on the index.
+pub(super) fn passes(f: Op, op: ReduceOp, dtype: DType) -> bool {
     let by = op.op();
     if matches!(op, ReduceOp::By(_)) || dtype.is_complex() {
         return false;
     }
-    // The lattice laws hold for every order, bits included.
-    let self_distributes = f == by && f.info().algebra.idempotent;
+    // The lattice laws hold for every order, bits included. Over nothing `or` and `and` have values, and these laws do not hold.
+    let self_distributes =
+        f == by && f.info().algebra.idempotent && matches!(op, ReduceOp::Max | ReduceOp::Min);
     let stated = || f.info().algebra.distributes_over.iter().any(|(over, _)| *over == by);
-    let tropical = matches!((f, op), (Op::Add, ReduceOp::Max | ReduceOp::Min));
+    // Whole numbers wrap around, and are not in order then.
+    let tropical = dtype.is_float() && matches!((f, op), (Op::Add, ReduceOp::Max | ReduceOp::Min));
     let truths = dtype.is_bool() && (f, op) == (Op::LogicalAnd, ReduceOp::Or);
-    let linear = match (f, op) {
-        (Op::Div, ReduceOp::Sum) => position == 0 && dtype.is_float(),
-        (_, _) => false,
-    };
-    self_distributes || (is_free(f) && (stated() || tropical)) || truths || linear
+    self_distributes || (is_free(f) && (stated() || tropical)) || truths
 }
 
 /// The fill of an operator on arguments with these fills.

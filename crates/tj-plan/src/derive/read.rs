@@ -91,12 +91,14 @@ fn written_in(plan: &Plan, query: QueryId, own: &[bool]) -> Vec<QueryId> {
 }
 
 /// The form of a query with all that is written into it; `None` if it has none: it is too large, or made of what does not move.
+/// Inputs that are `dense` are read without asking what their fills decide.
 pub fn form_of(
     plan: &Plan,
     fill_of: &dyn Fn(Source) -> Option<Scalar>,
     roots: &Roots,
     query: QueryId,
     shape: Shape,
+    dense: &[u32],
 ) -> Option<Form> {
     let movable = |id: QueryId| plan.root_reduce(id).is_none_or(|root| is_movable(plan, &root));
     if plan.root_call(query).is_some() || !movable(query) {
@@ -114,7 +116,7 @@ pub fn form_of(
         extents: writer.extents[..rank].to_vec(),
         rank,
     };
-    let mut reader = Reader { arena: &writer.arena, fill_of, shape, form };
+    let mut reader = Reader { arena: &writer.arena, fill_of, dense, shape, visits: 0, form };
     let env: Env = (0..rank as u32).map(|axis| (axis, axis as u8)).collect();
     reader.form.root = reader.node(*bodies.first()?, &env)?;
     let mut form = reader.form;
@@ -129,14 +131,19 @@ type Env = FxHashMap<u32, u8>;
 struct Reader<'a> {
     arena: &'a ExprArena,
     fill_of: &'a dyn Fn(Source) -> Option<Scalar>,
+    /// Inputs that decide nothing.
+    dense: &'a [u32],
     shape: Shape,
+    /// Nodes that were read, those of attempts included.
+    visits: usize,
     form: Form,
 }
 
 impl Reader<'_> {
     /// A node of the form for an expression, whose depth the writer has bounded.
     fn node(&mut self, id: ExprId, env: &Env) -> Option<NodeId> {
-        if self.form.nodes.len() > MAX_NODES {
+        self.visits += 1;
+        if self.form.nodes.len() > MAX_NODES || self.visits > 4 * MAX_NODES {
             return None;
         }
         let dtype = self.arena.dtype(id);
@@ -232,6 +239,24 @@ impl Reader<'_> {
         if laws.is_empty() || !laws.iter().all(is_law) {
             return None;
         }
+        // An argument that is read as a dense one decides nothing; any other whose fill is not known keeps its selection.
+        let source = |law: &(ExprId, Scalar, Scalar)| match self.arena.node(law.0) {
+            Expr::Read { source, .. } => Some(*source),
+            Expr::Const(_)
+            | Expr::Number(_)
+            | Expr::Size(_)
+            | Expr::Map { .. }
+            | Expr::Reduce { .. }
+            | Expr::Call { .. } => None,
+        };
+        let is_given_up = |law: &(ExprId, Scalar, Scalar)| matches!(source(law), Some(Source::Input(at)) if self.dense.contains(&at));
+        let is_unknown = |law: &(ExprId, Scalar, Scalar)| {
+            !is_given_up(law) && source(law).is_some_and(|source| (self.fill_of)(source).is_none())
+        };
+        if laws.iter().any(is_unknown) {
+            return None;
+        }
+        let given_up: SmallVec<[bool; 2]> = laws.iter().map(is_given_up).collect();
         let before = self.form.clone();
         let node = self.operator(op, &args, self.arena.dtype(core), env);
         let has_fill = |form: &Form, node: NodeId, law: &(ExprId, Scalar, Scalar)| {
@@ -240,10 +265,9 @@ impl Reader<'_> {
             let fill = arg.and_then(|arg| form.visible_fill(arg));
             fill.is_some_and(|fill| fill == law.1 || (fill.to_f64() == 0.0 && law.1.to_f64() == 0.0))
         };
-        // An argument that is read as a dense one decides nothing.
-        let is_given_up = |law: &(ExprId, Scalar, Scalar)| matches!(self.arena.node(law.0), Expr::Read { source, .. } if (self.fill_of)(*source).is_none());
-        if node.is_some_and(|node| laws.iter().all(|law| is_given_up(law) || has_fill(&self.form, node, law)))
-        {
+        if node.is_some_and(|node| {
+            laws.iter().zip(&given_up).all(|(law, up)| *up || has_fill(&self.form, node, law))
+        }) {
             return Some(node);
         }
         self.form = before;
@@ -293,11 +317,10 @@ impl Form {
             let is_inner =
                 |other: &Reduction| other.top == own.top && other.rank > own.rank && other.op != own.op;
             let Some(parent) = self.parent(own.top) else { continue };
-            let Kind::Map(op, args) = &self.node(parent).kind else { continue };
-            let position = args.iter().position(|&arg| arg == own.top).unwrap_or(0);
+            let Kind::Map(op, _) = &self.node(parent).kind else { continue };
             // What the same operator combines is split, and not pulled together.
             if *op != own.op.op()
-                && passes(*op, position, own.op, self.node(parent).dtype)
+                && passes(*op, own.op, self.node(parent).dtype)
                 && !self.reductions.iter().any(is_inner)
             {
                 self.reductions[at].top = parent;

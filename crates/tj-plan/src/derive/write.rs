@@ -106,8 +106,9 @@ impl<'p> Writer<'p> {
         let key = (query.shape.clone(), query.body);
         if let Some(&known) = self.known.get(&key) {
             // What another query keeps is there for this one.
-            if matches!(place, Place::Own | Place::Dense) {
-                self.places[known as usize] = place;
+            let known_place = &mut self.places[known as usize];
+            if matches!(place, Place::Own | Place::Dense) && *known_place != Place::Dense {
+                *known_place = place;
             }
             return known;
         }

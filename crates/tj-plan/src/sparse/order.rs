@@ -212,7 +212,7 @@ impl Question<'_> {
             let is_list = level.kind != tj_tensor::LevelKind::Dense;
             let rows = if stored.is_hypersparse { size / 32.0 } else { size / 2.0 };
             let guessed = if l == 0 && levels.len() > 1 { rows } else { LIST.min(size) };
-            let entries = match &stored.entries {
+            let entries = match stored.entries.as_ref().filter(|_| self.is_measured) {
                 None => guessed,
                 Some(known) => {
                     let below = if is_list { known.at(&levels[..=l]) } else { positions * size };

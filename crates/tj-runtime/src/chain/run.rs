@@ -46,9 +46,11 @@ pub(crate) fn run(
     timed: bool,
 ) -> Result<(Vec<Tensor>, Vec<Spent>), Error> {
     let mut runner = Runner { sizes, numbers, max, timed, spent: Vec::new() };
+    let mut spread = 0_u64;
     for &at in &chain.dense {
         let tensor = &mut inputs[at as usize];
-        budget::check(max, tensor.count()?.saturating_mul(tensor.dtype().size()) as u64)?;
+        spread = spread.saturating_add(tensor.count()?.saturating_mul(tensor.dtype().size()) as u64);
+        budget::check(max, spread)?;
         *tensor = tensor.in_format(&Format::dense(tensor.rank()))?;
     }
     if !chain.guards.is_empty() {

@@ -1,8 +1,7 @@
 //! How many entries each coordinate of a dimension has.
 //!
 //! Who plans with data asks for that: how often a row meets others follows from how many entries it has. Tensors are immutable,
-//! so that it is counted once, for all clones: in time of the positions above where the levels below are lists, else of the
-//! entries.
+//! so that it is counted once, for all clones, in time and memory of the entries and the coordinates of the dimension.
 
 use std::sync::{Arc, OnceLock};
 
@@ -11,13 +10,20 @@ use crate::Tensor;
 use crate::format::{Coordinate, LevelKind};
 use crate::tensor::Storage;
 
+/// A dimension of at most so many coordinates is counted however few entries there are.
+const FEW: usize = 1 << 16;
+
+/// Else one of at most so many coordinates for each entry.
+const WIDE: usize = 16;
+
 /// What was counted, for each dimension.
 #[derive(Default)]
 pub(super) struct Degrees(OnceLock<Vec<OnceLock<Arc<[u32]>>>>);
 
 impl Tensor {
     /// The number of values that are stored at each coordinate of a dimension, those that equal the fill included; none for a
-    /// strided tensor, and where runs or computed levels stand for many elements at once. Looked up once for a tensor.
+    /// strided tensor, where runs or computed levels stand for many elements at once, and where there are very few entries for so many
+    /// coordinates. Looked up once for a tensor.
     ///
     /// ```
     /// use tj_tensor::Tensor;
@@ -33,6 +39,10 @@ impl Tensor {
         assert!(axis < self.rank(), "axis {axis} of a tensor of rank {}", self.rank());
         let Storage::Levels(stored) = &self.storage else { return None };
         if !stored.format.levels().iter().all(|level| keeps_elements(level.kind)) {
+            return None;
+        }
+        // Counts for each of a great many coordinates that have none would dwarf the entries.
+        if self.shape()[axis] > FEW.max(WIDE.saturating_mul(stored.leaf_positions())) {
             return None;
         }
         let level =
