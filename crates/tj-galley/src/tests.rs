@@ -302,3 +302,20 @@ fn a_model_over_a_join_is_computed_before_the_join() {
     assert_eq!(derivation.queries[0].steps.len(), 2);
     assert!(GalleyScheduler::exact().derive(&plan, &inputs).queries.is_empty());
 }
+
+/// Nearly full matrices are multiplied as dense ones, whatever they are stored as.
+#[test]
+fn products_of_what_is_nearly_full_are_dense() {
+    let mut random = Random(11);
+    let a = defer(&random_matrix(&mut random, 300, 300, 60_000));
+    let b = defer(&random_matrix(&mut random, 300, 300, 60_000));
+    let c = defer(&random_matrix(&mut random, 300, 300, 90));
+    let (plan, inputs) = plan_of(&a.matmul(&b).matmul(&c));
+    let all = roots(&plan);
+    let form = form_of(&plan, &fill_of(&inputs), &all, all.roots[0].query, Shape::Written, &[]).unwrap();
+    assert!(form.is_closed(), "{form:?}");
+    let derivation = GalleyScheduler::default().derive(&plan, &inputs);
+    let is_dense = |step: &tj_plan::derive::Elimination| step.is_dense;
+    let dense = derivation.queries.iter().flat_map(|query| &query.steps).any(is_dense);
+    assert!(dense || !derivation.dense.is_empty(), "{:?}", derivation.reasons);
+}

@@ -239,7 +239,8 @@ impl Reader<'_> {
         if laws.is_empty() || !laws.iter().all(is_law) {
             return None;
         }
-        // An argument that is read as a dense one decides nothing; any other whose fill is not known keeps its selection.
+        // Where some arguments are read as dense ones all is finite, and a product with 0 is 0 by itself. Else an argument whose
+        // fill is not known keeps its selection.
         let source = |law: &(ExprId, Scalar, Scalar)| match self.arena.node(law.0) {
             Expr::Read { source, .. } => Some(*source),
             Expr::Const(_)
@@ -249,7 +250,7 @@ impl Reader<'_> {
             | Expr::Reduce { .. }
             | Expr::Call { .. } => None,
         };
-        let is_given_up = |law: &(ExprId, Scalar, Scalar)| matches!(source(law), Some(Source::Input(at)) if self.dense.contains(&at));
+        let is_given_up = |_: &(ExprId, Scalar, Scalar)| !self.dense.is_empty() && op == Op::Mul;
         let is_unknown = |law: &(ExprId, Scalar, Scalar)| {
             !is_given_up(law) && source(law).is_some_and(|source| (self.fill_of)(source).is_none())
         };

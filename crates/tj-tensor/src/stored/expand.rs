@@ -260,19 +260,26 @@ fn any_equal<T: Element>(values: &[T::Stored], scalar: Scalar) -> bool {
 
 /// Whether every value of a contiguous tensor is finite.
 pub(super) fn finite(values: &Tensor) -> bool {
+    // Those that there are many of, as loops over vectors.
+    if let Some(values) = values.as_slice::<f32>() {
+        return all_parts(values, f32::is_finite);
+    }
+    if let Some(values) = values.as_slice::<f64>() {
+        return all_parts(values, f64::is_finite);
+    }
     with_dtype!(values.dtype(), T => all_finite::<T>(stored_values::<T>(values)))
 }
 
 fn all_finite<T: Element>(values: &[T::Stored]) -> bool {
-    if !T::DTYPE.is_float() && !T::DTYPE.is_complex() {
-        return true;
-    }
     let is_finite =
         |x: Scalar| matches!(x.cast(DType::C128), Scalar::C128(x) if x.re.is_finite() && x.im.is_finite());
-    // Without a way out, so that it is a loop over vectors.
-    let all = |range: Range<usize>| {
-        values[range].iter().fold(true, |all, &x| all & is_finite(T::load(x).into_scalar()))
-    };
+    let may_be_other = T::DTYPE.is_float() || T::DTYPE.is_complex();
+    !may_be_other || all_parts(values, |x| is_finite(T::load(x).into_scalar()))
+}
+
+/// Whether something holds of all values. Without a way out.
+fn all_parts<T: Copy + Sync>(values: &[T], holds: impl Fn(T) -> bool + Sync) -> bool {
+    let all = |range: Range<usize>| values[range].iter().fold(true, |all, &x| all & holds(x));
     !super::map_parts(values.len(), all).contains(&false)
 }
 
