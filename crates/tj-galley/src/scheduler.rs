@@ -87,15 +87,16 @@ impl Scheduler for GalleyScheduler {
         true
     }
 
-    /// Some are matrices, and stored by levels; and one of these is nearly full, or several are dense.
+    /// Some matrix is stored by levels and nearly full; or several are, and several are dense, so that what is kept between them may
+    /// be.
     fn asks_for_finite(&self, arguments: &[&Tensor]) -> bool {
         let is_matrix = |tensor: &&&Tensor| tensor.rank() > 1 && tensor.dtype().is_float();
         let matrices = || arguments.iter().filter(is_matrix);
         let stored = || matrices().filter(|tensor| tensor.stored().is_some());
+        let dense = matrices().filter(|tensor| tensor.stored().is_none());
         let is_any_full = || stored().any(|tensor| is_full(tensor, FULL));
-        let is_dense = |tensor: &&&Tensor| tensor.stored().is_none();
-        let may_rearrange = self.reassociate != Reassociate::Never && stored().next().is_some();
-        may_rearrange && (is_any_full() || matrices().filter(is_dense).count() > 1)
+        let are_several = || stored().count() > 1 && dense.count() > 1;
+        self.reassociate != Reassociate::Never && (is_any_full() || are_several())
     }
 
     fn derive(&self, plan: &Plan, inputs: &[Option<StoredInput>]) -> Derivation {
