@@ -11,8 +11,9 @@ use smallvec::SmallVec;
 use tj_ir::ReduceOp;
 
 use super::form::{Form, IndexSet, Kind, Leaf, Node, NodeId, Reduction, bit, members};
-use super::laws::{fill_of_reduce, is_free, passes};
+use super::laws::{is_free, passes};
 use crate::sparse::plain;
+use crate::sparse::space::of_reduce;
 
 /// A query that an elimination gave.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -226,7 +227,7 @@ impl Form {
         self.steps.push(Step { op, axes, reduced, body, is_dense: false });
         self.leaves.push(Leaf::Step((self.steps.len() - 1) as u32));
         let kind = Kind::Read((self.leaves.len() - 1) as u32);
-        let fill = if indices.is_empty() { fill } else { fill_of_reduce(op, fill) };
+        let fill = if indices.is_empty() { fill } else { fill.and_then(|fill| of_reduce(op, fill)) };
         let read = self.push(kind, dtype, fill);
         let rest: SmallVec<[NodeId; 4]> =
             self.args(place).iter().copied().filter(|arg| !low.factors.contains(arg)).collect();

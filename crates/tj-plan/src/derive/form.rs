@@ -5,6 +5,8 @@ use tj_ir::expr::{Indices, Source};
 use tj_ir::{Dim, Op, ReduceOp};
 use tj_tensor::{DType, Scalar};
 
+use crate::sparse::space::of_reduce;
+
 /// A set of indices, a bit each.
 pub type IndexSet = u64;
 
@@ -174,7 +176,7 @@ impl Form {
     /// The fill of a node once it is reduced.
     pub(super) fn visible_fill(&self, id: NodeId) -> Option<Scalar> {
         let own = self.reductions.iter().filter(|reduction| reduction.top == id);
-        own.fold(self.node(id).fill, |fill, reduction| super::laws::fill_of_reduce(reduction.op, fill))
+        own.fold(self.node(id).fill, |fill, reduction| of_reduce(reduction.op, fill?))
     }
 
     /// Brings indices and fills of a node and of what holds it up to date.

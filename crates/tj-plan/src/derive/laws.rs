@@ -75,16 +75,3 @@ pub fn fill_decides(op: Op, position: usize, fill: Scalar) -> bool {
     let position = if is_free(op) { position.min(1) } else { position };
     decides(op, position, fill).is_some()
 }
-
-/// The fill of a reduction, whatever the count of what is reduced.
-pub(super) fn fill_of_reduce(op: ReduceOp, fill: Option<Scalar>) -> Option<Scalar> {
-    let fill = fill?;
-    let is_zero = !fill.dtype().is_complex() && fill.to_f64() == 0.0;
-    let stays = match op {
-        ReduceOp::Max | ReduceOp::Min | ReduceOp::And | ReduceOp::Or => true,
-        ReduceOp::Sum | ReduceOp::Xor => is_zero,
-        ReduceOp::Prod => is_zero || fill == Scalar::one(fill.dtype()),
-        ReduceOp::By(_) => false,
-    };
-    stays.then_some(fill)
-}

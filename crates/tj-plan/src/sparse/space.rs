@@ -246,7 +246,7 @@ fn of_reduction(op: ReduceOp, dtype: DType, body: &Outside, has_terms: bool) -> 
 }
 
 /// What a reduction gives over any number of fills, if that does not depend on the number.
-fn of_reduce(op: ReduceOp, fill: Scalar) -> Option<Scalar> {
+pub(crate) fn of_reduce(op: ReduceOp, fill: Scalar) -> Option<Scalar> {
     let dtype = fill.dtype();
     match op {
         ReduceOp::Max | ReduceOp::Min | ReduceOp::And | ReduceOp::Or => Some(fill),
