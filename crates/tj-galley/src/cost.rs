@@ -14,11 +14,12 @@ use tj_ir::expr::Source;
 use tj_ir::{Dim, Op};
 use tj_plan::derive::form::{Form, IndexSet, Kind, Leaf, NodeId, bit, members};
 use tj_plan::derive::{Step, fill_decides};
-use tj_plan::plan::{Plan, QueryId};
+use tj_plan::plan::QueryId;
 use tj_plan::scheduler::{Reason, Sizes};
-use tj_plan::sparse::{StoredInput, order, plain};
+use tj_plan::sparse::{order, plain};
 
-use crate::support::{Degrees, Sums, Support};
+use crate::statistics::Statistics;
+use crate::support::{Degrees, Support};
 
 /// What a round costs in which nothing is looked up, and that may run in lanes.
 const DENSE: f64 = 0.25;
@@ -53,8 +54,8 @@ const SPARSE: [f64; 2] = [0.125, order::KEPT_DENSE];
 /// What leaves less than this part of a factor is multiplied into it first.
 const FILTERS: f64 = 0.6;
 
-/// What it costs to price a step: as such, and for each coordinate of the longest dimension.
-const PRICING: [f64; 2] = [2e4, 4.0];
+/// What it costs to price a step.
+pub const PRICING: f64 = 2000.0;
 
 /// Loops of which all orders are tried.
 const MAX_EXACT: usize = 8;
@@ -71,13 +72,11 @@ struct Entered {
     converted: u64,
 }
 
-/// What is known of a plan.
-pub struct Facts<'p> {
-    plan: &'p Plan,
-    inputs: &'p [Option<StoredInput>],
-    /// The entries of inputs, by their axes.
-    counted: Vec<Option<(f64, SmallVec<[Degrees; 4]>)>>,
-    sums: Sums,
+/// What is known of a form and of what it reads.
+pub struct Facts<'s> {
+    statistics: &'s Statistics,
+    /// How far each index runs.
+    sizes: SmallVec<[f64; 16]>,
     /// Whether what is kept may be dense and decide nothing: all arguments are finite.
     pub may_be_dense: bool,
 }
@@ -127,43 +126,27 @@ struct Factor {
     is_input: bool,
 }
 
-impl<'p> Facts<'p> {
-    /// Reads the statistics of the arguments of a plan.
-    pub fn new(plan: &'p Plan, inputs: &'p [Option<StoredInput>], may_be_dense: bool) -> Facts<'p> {
-        let of = |(at, stored): (usize, &Option<StoredInput>)| {
-            stored.as_ref()?;
-            let data = plan.inputs[at].data.as_ref()?;
-            let count = data.stored_count() as f64;
-            let axis = |axis: usize| match data.degrees(axis) {
-                Some(degrees) => Degrees::counted(&degrees),
-                None => Degrees::Even((data.shape()[axis] as f64).min(count)),
-            };
-            Some((count, (0..data.rank()).map(axis).collect()))
-        };
-        let counted = inputs.iter().enumerate().map(of).collect();
-        Facts { plan, inputs, counted, sums: Sums::default(), may_be_dense }
-    }
-
-    /// What it costs to price a step.
-    pub fn pricing(&self) -> f64 {
-        let longest = self.plan.inputs.iter().flat_map(|input| input.shape.iter());
-        PRICING[0] + PRICING[1] * longest.map(|dim| Sizes.guess(dim)).fold(0.0, f64::max)
+impl<'s> Facts<'s> {
+    /// Of a form, and of all that becomes of it by eliminations.
+    pub fn new(statistics: &'s Statistics, form: &Form, may_be_dense: bool) -> Facts<'s> {
+        let sizes = form.extents.iter().map(|extent| Sizes.guess(extent).max(1.0)).collect();
+        Facts { statistics, sizes, may_be_dense }
     }
 
     /// How far an index runs.
-    pub fn size(&self, form: &Form, index: u8) -> f64 {
-        Sizes.guess(&form.extents[usize::from(index)]).max(1.0)
+    pub fn size(&self, index: u8) -> f64 {
+        self.sizes[usize::from(index)]
     }
 
     /// What a step costs, when those before it gave what is `known`. It may be kept as a dense tensor whatever it is.
     pub fn price(&self, form: &Form, step: &Step, known: &Known, keeps_dense: bool) -> Priced {
-        let size = |index: u8| self.size(form, index);
+        let size = |index: u8| self.size(index);
         let factors = self.factors(form, step.body, known);
         let supports: SmallVec<[&Support; 6]> = factors.iter().map(|factor| &*factor.support).collect();
         let all = step.indices();
         let kept = step.axes.iter().fold(0, |all, &axis| all | bit(axis));
         let cells: f64 = step.axes.iter().map(|&axis| size(axis)).product();
-        let result = (!supports.is_empty()).then(|| self.sums.kept(&supports, all, kept, &size));
+        let result = (!supports.is_empty()).then(|| self.statistics.sums.kept(&supports, all, kept, &size));
         let count = result.as_ref().map_or(cells, |support| support.count.min(cells));
         let (loops, order, rounds) = self.loops(form, step, &factors, &supports);
         let first = order.iter().position(|index| step.reduced.contains(index)).unwrap_or(order.len());
@@ -213,8 +196,7 @@ impl<'p> Facts<'p> {
                 let mut factors: SmallVec<[NodeId; 4]> = SmallVec::from_slice(&[*table]);
                 for (vector, own) in &vectors {
                     if own.indices() & support.indices() != 0 {
-                        kept *=
-                            own.count / members(own.indices()).map(|i| self.size(form, i)).product::<f64>();
+                        kept *= own.count / members(own.indices()).map(|i| self.size(i)).product::<f64>();
                         factors.push(*vector);
                     }
                 }
@@ -235,7 +217,7 @@ impl<'p> Facts<'p> {
         if matches!(form.node(form.root).kind, Kind::Read(_)) {
             return 0.0;
         }
-        let cells: f64 = (0..form.rank as u8).map(|axis| self.size(form, axis)).product();
+        let cells: f64 = (0..form.rank as u8).map(|axis| self.size(axis)).product();
         let count = self.support(form, form.root, known).map_or(cells, |support| 4.0 * support.count);
         CALL + count.min(cells)
     }
@@ -247,15 +229,16 @@ impl<'p> Facts<'p> {
         factors: &[Factor],
         supports: &[&Support],
     ) -> (f64, SmallVec<[u8; 8]>, f64) {
-        let size = |index: u8| self.size(form, index);
+        let size = |index: u8| self.size(index);
         let all = step.indices();
         let volume: f64 = members(all).map(size).product();
         if supports.is_empty() && self.is_contraction(form, step) {
             return (GEMM * volume, members(all).collect(), volume);
         }
         let mut rounds_of: FxHashMap<IndexSet, f64> = FxHashMap::default();
-        let mut rounds =
-            |set: IndexSet| *rounds_of.entry(set).or_insert_with(|| self.sums.joined(supports, set, &size));
+        let mut rounds = |set: IndexSet| {
+            *rounds_of.entry(set).or_insert_with(|| self.statistics.sums.joined(supports, set, &size))
+        };
         // For each set of bound indices the cheapest way to bind them, and which arguments it puts into another order.
         let mut best: FxHashMap<IndexSet, (f64, SmallVec<[u8; 8]>, u64)> = FxHashMap::default();
         best.insert(0, (0.0, SmallVec::new(), 0));
@@ -321,7 +304,7 @@ impl<'p> Facts<'p> {
         }
         let is_innermost = (set | bit(index)) == step.indices();
         if lists.is_empty() && found.is_empty() {
-            let size = self.size(form, index);
+            let size = self.size(index);
             let across = if is_innermost { self.across(form, step.body, index) } else { 0.0 };
             let round = if is_innermost { DENSE + STRIDE * across } else { 1.0 };
             return (cost + outside * size * round, now);
@@ -377,9 +360,9 @@ impl<'p> Facts<'p> {
         let (levels, is_input) = match &form.node(node).kind {
             Kind::Read(leaf) => match &form.leaves[*leaf as usize] {
                 Leaf::Source(Source::Input(i), at) => {
-                    let own = self.inputs.get(*i as usize).and_then(Option::as_ref).map(StoredInput::order);
-                    let levels = own.unwrap_or_else(|| (0..at.len()).collect()).into_iter();
-                    (levels.filter_map(|dim| Some(plain(&at[dim])? as u8)).collect(), true)
+                    let own = self.statistics.argument(*i);
+                    let levels = own.map_or_else(|| (0..at.len()).collect(), |own| own.order.clone());
+                    (levels.into_iter().filter_map(|dim| Some(plain(&at[dim])? as u8)).collect(), true)
                 }
                 Leaf::Source(Source::Def(_), _) => (SmallVec::new(), false),
                 Leaf::Step(step) => (form.steps[*step as usize].axes.iter().copied().collect(), false),
@@ -391,13 +374,13 @@ impl<'p> Facts<'p> {
 
     /// Where a node differs from its fill; none if that may be everywhere.
     fn support(&self, form: &Form, node: NodeId, known: &Known) -> Option<Arc<Support>> {
-        let size = |index: u8| self.size(form, index);
+        let size = |index: u8| self.size(index);
         match &form.node(node).kind {
             Kind::Const(_) | Kind::Number(_) | Kind::Size(_) => None,
             Kind::Read(leaf) => match &form.leaves[*leaf as usize] {
                 Leaf::Step(step) => known.get(*step as usize)?.clone(),
                 Leaf::Source(Source::Def(_), _) => None,
-                Leaf::Source(Source::Input(i), at) => self.read(form, *i as usize, at).map(Arc::new),
+                Leaf::Source(Source::Input(i), at) => self.read(*i, at).map(Arc::new),
             },
             Kind::Map(op, args) => {
                 form.node(node).fill?;
@@ -405,7 +388,7 @@ impl<'p> Facts<'p> {
                 let deciding = self.factors_of(form, *op, args, known);
                 if !deciding.is_empty() {
                     let own: SmallVec<[&Support; 6]> = deciding.iter().map(|support| &**support).collect();
-                    return Some(Arc::new(self.sums.kept(&own, at, at, &size)));
+                    return Some(Arc::new(self.statistics.sums.kept(&own, at, at, &size)));
                 }
                 let mut parts: SmallVec<[Arc<Support>; 4]> = SmallVec::new();
                 for &arg in args {
@@ -415,7 +398,7 @@ impl<'p> Facts<'p> {
                     parts.push(self.support(form, arg, known)?);
                 }
                 let own: SmallVec<[&Support; 6]> = parts.iter().map(|support| &**support).collect();
-                (!own.is_empty()).then(|| Arc::new(self.sums.united(&own, at, &size)))
+                (!own.is_empty()).then(|| Arc::new(self.statistics.sums.united(&own, at, &size)))
             }
         }
     }
@@ -429,16 +412,15 @@ impl<'p> Facts<'p> {
     }
 
     /// Where an argument is read that has entries.
-    fn read(&self, form: &Form, input: usize, at: &[Dim]) -> Option<Support> {
-        let (count, degrees) = self.counted.get(input)?.as_ref()?;
-        let shape = &self.plan.inputs[input].shape;
-        let mut count = *count;
+    fn read(&self, input: u32, at: &[Dim]) -> Option<Support> {
+        let argument = self.statistics.argument(input)?;
+        let mut count = argument.count;
         let mut axes: SmallVec<[(u8, Degrees); 4]> = SmallVec::new();
         for (axis, dim) in at.iter().enumerate() {
-            let size = Sizes.guess(&shape[axis]).max(1.0);
+            let size = argument.shape[axis];
             match plain(dim) {
                 Some(index) if axes.iter().all(|(own, _)| *own != index as u8) => {
-                    axes.push((index as u8, degrees[axis].clone()));
+                    axes.push((index as u8, argument.degrees[axis].clone()));
                 }
                 // A diagonal, or one coordinate of many.
                 Some(_) => count /= size,
@@ -446,7 +428,7 @@ impl<'p> Facts<'p> {
                 None => {
                     let index = dim.symbols().find_map(|symbol| symbol.as_index())?;
                     if axes.iter().all(|(own, _)| *own != index as u8) {
-                        axes.push((index as u8, Degrees::Even(self.size(form, index as u8))));
+                        axes.push((index as u8, Degrees::Even(self.size(index as u8))));
                     }
                 }
             }

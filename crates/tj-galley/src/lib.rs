@@ -5,9 +5,10 @@
 //!
 //! **Idea.** `tj-plan` turns a query into a form from which reductions are eliminated one after the other, in any order that its
 //! laws allow ([`tj_plan::derive`]). Here orders are priced and searched. What is stored of a tensor is described by a
-//! [`Support`](support::Support): how many entries there are, and how many each coordinate of each dimension has. Supports of
-//! products and of what is kept follow from those of their factors ([`support`]). A step costs the rounds of its loops in their
-//! best order, and what it writes ([`cost`]). Orders are found greedily, then by branch and bound below that ([`search`]).
+//! [`Support`](support::Support): how many entries there are, and how many each coordinate of each dimension has
+//! ([`statistics`]); of long dimensions some coordinates stand for all ([`frame`]). Supports of products and of what is kept follow
+//! from those of their factors ([`support`]). A step costs the rounds of its loops in their best order, and what it writes
+//! ([`cost`]). Orders are found greedily, then by branch and bound below that ([`search`]).
 //!
 //! **Invariants.** What is chosen changes the order in which values are combined, and nothing else; for floats that rounds
 //! differently, which [`Reassociate`] allows or forbids. A query keeps the way in which it is written unless another one is
@@ -20,8 +21,10 @@
 #![forbid(unsafe_code)]
 
 pub mod cost;
+pub mod frame;
 mod scheduler;
 pub mod search;
+pub mod statistics;
 pub mod support;
 #[cfg(test)]
 mod tests;

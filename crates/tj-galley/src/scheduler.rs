@@ -3,13 +3,14 @@
 use std::fmt::Write as _;
 
 use tj_ir::Source;
-use tj_plan::derive::{Derivation, Derived, Shape, fill_of, form_of, roots, without};
+use tj_plan::derive::{Derivation, Derived, Form, Shape, fill_of, form_of, roots, without};
 use tj_plan::sparse::StoredInput;
 use tj_plan::{Plan, Reason, Scheduler, Sizes};
 use tj_tensor::Tensor;
 
 use crate::cost::{Facts, short};
-use crate::search::{FULL, Way, search, written};
+use crate::search::{FULL, Seen, Way, search, written};
+use crate::statistics::Statistics;
 
 /// Another way is taken if it is expected to cost less than this part of the one that is written.
 const MARGIN: f64 = 0.8;
@@ -156,7 +157,7 @@ impl GalleyScheduler {
         is_finite: bool,
     ) -> Planned {
         let inputs = &without(inputs, dense);
-        let facts = [false, true].map(|may_be_dense| Facts::new(plan, inputs, may_be_dense));
+        let statistics = Statistics::new(plan, inputs);
         let all = roots(plan);
         let elements = |&at: &u32| Sizes.count(&plan.inputs[at as usize].shape);
         let cost = dense.iter().map(elements).map(|elements| SPREAD * elements).sum();
@@ -173,13 +174,20 @@ impl GalleyScheduler {
                 planned.is_whole &= !is_touched;
                 continue;
             };
-            let facts = &facts[usize::from(is_finite && form.is_closed())];
+            let facts = |form: &Form| Facts::new(&statistics, form, is_finite && form.is_closed());
             planned.is_whole &= !is_touched || form.is_closed();
             let is_float = form.nodes.iter().any(|node| node.dtype.is_float());
-            let Some(before) = written(facts, &form) else { continue };
+            let mut seen = Seen::default();
+            let Some(before) = written(&facts(&form), &form, &mut seen) else { continue };
             let mut ways: Vec<(Shape, Way)> = Vec::new();
             for &shape in self.shapes(is_float) {
-                ways.extend(of(shape).and_then(|form| search(facts, &form)).map(|way| (shape, way)));
+                if shape == Shape::Written {
+                    ways.extend(search(&facts(&form), &form, &mut seen).map(|way| (shape, way)));
+                } else if form.has_terms() {
+                    let other = of(shape);
+                    let way = other.and_then(|form| search(&facts(&form), &form, &mut Seen::default()));
+                    ways.extend(way.map(|way| (shape, way)));
+                }
             }
             let mut detail = format!("cost {} as it is written", short(before.cost));
             for (shape, way) in &ways {

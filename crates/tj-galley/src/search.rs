@@ -5,6 +5,7 @@
 //! costs more is given up. A search that runs out of its budget answers with the best it has.
 
 use std::hash::{Hash, Hasher};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHasher};
@@ -12,14 +13,14 @@ use smallvec::SmallVec;
 use tj_plan::derive::form::{Form, IndexSet, Kind, Leaf, bit};
 use tj_plan::derive::{Elimination, Step};
 
-use crate::cost::{Facts, Priced};
+use crate::cost::{Facts, PRICING, Priced};
 use crate::support::Support;
 
-/// Steps that a search prices, at least and at most.
-const BUDGET: [f64; 2] = [64.0, 4000.0];
+/// Steps that a search prices after the first way, at least and at most.
+const BUDGET: [f64; 2] = [24.0, 4000.0];
 
-/// What a search may cost however little it is about: plans are kept.
-const AT_LEAST: f64 = 1.2e7;
+/// A search may cost this part of the first way that was found.
+const WORTH: f64 = 0.1;
 
 /// What holds more than this part of its elements may be a dense tensor.
 pub(crate) const FULL: f64 = 0.04;
@@ -35,16 +36,27 @@ pub struct Way {
     pub cost: f64,
 }
 
+/// What is left, and how it came to that.
 #[derive(Clone)]
 struct State {
     form: Form,
-    known: Vec<Option<Arc<Support>>>,
+    known: SmallVec<[Option<Arc<Support>>; 8]>,
     /// What each step computes.
-    signatures: Vec<u64>,
-    way: Way,
+    signatures: SmallVec<[u64; 8]>,
+    /// The last step; states share those before.
+    last: Option<Rc<Taken>>,
+    /// Of all steps.
+    cost: f64,
 }
 
-/// Steps that were priced before: the same step comes up after others in any order.
+/// A step that was taken after others.
+struct Taken {
+    before: Option<Rc<Taken>>,
+    step: Elimination,
+    priced: Priced,
+}
+
+/// Steps of one form that were priced before: the same step comes up after others in any order.
 #[derive(Default)]
 pub struct Seen {
     steps: FxHashMap<u64, Priced>,
@@ -52,8 +64,22 @@ pub struct Seen {
 
 impl State {
     fn new(form: &Form) -> State {
-        let way = Way { steps: Vec::new(), priced: Vec::new(), cost: 0.0 };
-        State { form: form.clone(), known: Vec::new(), signatures: Vec::new(), way }
+        let (known, signatures) = (SmallVec::new(), SmallVec::new());
+        State { form: form.clone(), known, signatures, last: None, cost: 0.0 }
+    }
+
+    /// The way that led there.
+    fn way(&self) -> Way {
+        let mut way = Way { steps: Vec::new(), priced: Vec::new(), cost: self.cost };
+        let mut at = self.last.as_ref();
+        while let Some(taken) = at {
+            way.steps.push(taken.step.clone());
+            way.priced.push(taken.priced.clone());
+            at = taken.before.as_ref();
+        }
+        way.steps.reverse();
+        way.priced.reverse();
+        way
     }
 
     /// After one more step.
@@ -68,7 +94,7 @@ impl State {
             Elimination { reduced: choice.to_vec(), is_dense, ..Elimination::default() },
         );
         if next.form.reductions.is_empty() {
-            next.way.cost += facts.rest(&next.form, &next.known);
+            next.cost += facts.rest(&next.form, &next.known);
         }
         Some(next)
     }
@@ -99,11 +125,12 @@ impl State {
         if self.signatures.contains(&made) {
             cost = 0.0;
         }
-        self.way.priced.push(Priced { cost, ..priced.clone() });
+        let step = Elimination { reduced, order, is_dense, ..done };
+        let priced = Priced { cost, ..priced.clone() };
+        self.last = Some(Rc::new(Taken { before: self.last.take(), step, priced }));
         self.known.push(result);
         self.signatures.push(made);
-        self.way.cost += cost;
-        self.way.steps.push(Elimination { reduced, order, is_dense, ..done });
+        self.cost += cost;
     }
 
     /// After one more step, whose result is kept as it comes, or as a dense tensor if it holds much.
@@ -111,7 +138,8 @@ impl State {
         let mut all: SmallVec<[State; 2]> = self.after(facts, seen, choice, false).into_iter().collect();
         let is_full = |state: &State| {
             let is_result = state.form.reductions.is_empty() && state.form.is_read(state.form.root);
-            !is_result && state.way.priced.last().is_some_and(|step| step.is_sparse && step.density > FULL)
+            let is_full = |taken: &Rc<Taken>| taken.priced.is_sparse && taken.priced.density > FULL;
+            !is_result && state.last.as_ref().is_some_and(is_full)
         };
         if facts.may_be_dense && all.first().is_some_and(is_full) {
             all.extend(self.after(facts, seen, choice, true));
@@ -158,25 +186,29 @@ impl State {
     }
 }
 
-/// The cheapest way that is found, in a search that takes no longer than what it found first is expected to take, and a little.
-pub fn search(facts: &Facts<'_>, form: &Form) -> Option<Way> {
+/// The cheapest way that is found, in a search that takes a tenth of the time that what it found first is expected to take, and a
+/// little.
+pub fn search(facts: &Facts<'_>, form: &Form, seen: &mut Seen) -> Option<Way> {
     let [least, most] = BUDGET;
-    search_within(facts, form, &|first| ((first + AT_LEAST) / facts.pricing()).clamp(least, most) as usize)
+    search_within(facts, form, seen, &|first| (WORTH * first / PRICING).clamp(least, most) as usize)
 }
 
 /// The cheapest way that is found by pricing as many steps as `budget` says for the cost of the first way.
-pub(crate) fn search_within(facts: &Facts<'_>, form: &Form, budget: &dyn Fn(f64) -> usize) -> Option<Way> {
-    let mut seen = Seen::default();
+pub(crate) fn search_within(
+    facts: &Facts<'_>,
+    form: &Form,
+    seen: &mut Seen,
+    budget: &dyn Fn(f64) -> usize,
+) -> Option<Way> {
     let start = State::new(form);
-    let filtered = start.filtered(facts, &mut seen);
+    let filtered = start.filtered(facts, seen);
     let mut best: Option<Way> = None;
     for start in [Some(start), filtered].into_iter().flatten() {
-        let greedy = greedy(facts, start.clone(), &mut seen);
+        let greedy = greedy(facts, start.clone(), seen);
         best = best.into_iter().chain(greedy).min_by(|a, b| a.cost.total_cmp(&b.cost));
         let budget = budget(best.as_ref()?.cost);
         let mut search = Search { facts, seen, cheapest: FxHashMap::default(), budget };
         search.below(start, &mut best);
-        seen = search.seen;
     }
     best
 }
@@ -187,15 +219,14 @@ fn greedy(facts: &Facts<'_>, start: State, seen: &mut Seen) -> Option<Way> {
     while !state.form.reductions.is_empty() {
         let choices = state.choices();
         let next = choices.iter().flat_map(|choice| state.next(facts, seen, choice));
-        state = next.min_by(|a, b| a.way.cost.total_cmp(&b.way.cost))?;
+        state = next.min_by(|a, b| a.cost.total_cmp(&b.cost))?;
     }
-    Some(state.way)
+    Some(state.way())
 }
 
 /// One reduction after the other, as they are written.
-pub fn written(facts: &Facts<'_>, form: &Form) -> Option<Way> {
+pub fn written(facts: &Facts<'_>, form: &Form, seen: &mut Seen) -> Option<Way> {
     let mut state = State::new(form);
-    let seen = &mut Seen::default();
     while !state.form.reductions.is_empty() {
         let choices = state.form.choices();
         let rank = |choice: &SmallVec<[u8; 6]>| {
@@ -204,13 +235,13 @@ pub fn written(facts: &Facts<'_>, form: &Form) -> Option<Way> {
         let first = choices.iter().min_by_key(|choice| rank(choice))?;
         state = state.after(facts, seen, &first[..1], false)?;
     }
-    Some(state.way)
+    Some(state.way())
 }
 
 /// Branch and bound.
 struct Search<'f, 'p> {
     facts: &'f Facts<'p>,
-    seen: Seen,
+    seen: &'f mut Seen,
     /// The cheapest way so far to what is left.
     cheapest: FxHashMap<(IndexSet, u64), f64>,
     budget: usize,
@@ -221,8 +252,8 @@ impl Search<'_, '_> {
     fn below(&mut self, state: State, best: &mut Option<Way>) {
         let bound = |best: &Option<Way>| best.as_ref().map_or(f64::INFINITY, |way| way.cost);
         if state.form.reductions.is_empty() {
-            if state.way.cost < bound(best) {
-                *best = Some(state.way);
+            if state.cost < bound(best) {
+                *best = Some(state.way());
             }
             return;
         }
@@ -232,14 +263,14 @@ impl Search<'_, '_> {
                 return;
             }
             self.budget -= 1;
-            let after = state.next(self.facts, &mut self.seen, &choice);
-            next.extend(after.into_iter().filter(|next| next.way.cost < bound(best)));
+            let after = state.next(self.facts, self.seen, &choice);
+            next.extend(after.into_iter().filter(|next| next.cost < bound(best)));
         }
-        next.sort_by(|a, b| a.way.cost.total_cmp(&b.way.cost));
+        next.sort_by(|a, b| a.cost.total_cmp(&b.cost));
         for next in next {
             let known = self.cheapest.entry(next.left()).or_insert(f64::INFINITY);
-            if next.way.cost < *known && next.way.cost < bound(best) {
-                *known = next.way.cost;
+            if next.cost < *known && next.cost < bound(best) {
+                *known = next.cost;
                 self.below(next, best);
             }
         }

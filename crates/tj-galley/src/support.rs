@@ -3,13 +3,14 @@
 //! **Model.** An entry of a tensor meets a coordinate of a dimension as often as that coordinate has entries, whatever its other
 //! coordinates are: `P(i, j) = d(i) e(j) / n` for `n` entries, of which row `i` has `d(i)` and column `j` has `e(j)`. So the number of
 //! ways in which entries of several tensors meet is a product over indices of `sum_x prod_f d_f(x)`, one sum for each index,
-//! divided by `n^(rank - 1)` for each tensor. That is exact for stars (all that two tensors share is one index), and knows
-//! hubs and labels everywhere else; it does not know triangles.
+//! divided by `n^(rank - 1)` for each tensor. That is exact for stars (all that two tensors share is one index) if all coordinates are looked at,
+//! and knows hubs and labels everywhere else; it does not know triangles.
 //!
 //! **What is kept of a product.** Of `c` ways that are expected to lead to one of `D` results, `D (1 - exp(-c / D))` are
 //! different ones.
 //!
-//! **Cost.** A pass over the coordinates of an index for each set of tensors that meets there; sums are remembered.
+//! **Cost.** A pass over the coordinates of an index that are looked at ([`frame`](crate::frame)), for each set of tensors that
+//! meets there; sums are remembered.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -18,27 +19,23 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use tj_plan::derive::form::{IndexSet, bit, members};
 
+use crate::frame::{Counts, Frame, share};
+
 /// How many entries each coordinate of an index has.
 #[derive(Clone, Debug)]
 pub enum Degrees {
     /// This many coordinates have some, all of them equally many.
     Even(f64),
-    /// Of each coordinate, and how many have some.
-    Counted(Arc<[f32]>, f64),
+    /// Of the coordinates that are looked at.
+    Counted(Counts),
 }
 
 impl Degrees {
     /// How many coordinates have entries.
     pub fn present(&self) -> f64 {
         match self {
-            Degrees::Even(present) | Degrees::Counted(_, present) => present.max(1.0),
+            Degrees::Even(present) | Degrees::Counted(Counts { present, .. }) => present.max(1.0),
         }
-    }
-
-    /// Of counts.
-    pub fn counted(counts: &[u32]) -> Degrees {
-        let present = counts.iter().filter(|&&count| count > 0).count();
-        Degrees::Counted(counts.iter().map(|&count| count as f32).collect(), present as f64)
     }
 }
 
@@ -108,7 +105,7 @@ impl Support {
 type Products = (f64, Arc<[f32]>);
 
 /// Degrees, and whether they count, or only whether there are any.
-type Factor<'d> = (&'d Arc<[f32]>, bool);
+type Factor<'d> = (&'d Counts, bool);
 
 /// Sums of products of degrees that were computed before.
 #[derive(Debug, Default)]
@@ -122,8 +119,8 @@ pub struct Sums {
 struct Meeting {
     /// `sum_x prod_f d_f(x)`.
     sum: f64,
-    /// The products, if some degrees are counted.
-    each: Option<Arc<[f32]>>,
+    /// The products, if some degrees are counted, at the coordinates of a frame.
+    each: Option<(Arc<[f32]>, Arc<Frame>)>,
     /// How many coordinates there are, at most.
     present: f64,
 }
@@ -164,18 +161,25 @@ impl Sums {
         for (index, meeting) in meetings {
             let others = (everything / meeting.present).max(1.0);
             let each = ways / meeting.sum.max(1e-300);
-            let distinct = |ways: f64| if kept == at { ways } else { others * -(-ways / others).exp_m1() };
             let degrees = match &meeting.each {
-                Some(products) => {
-                    let degrees: Arc<[f32]> =
-                        products.iter().map(|&product| distinct(f64::from(product) * each) as f32).collect();
-                    count = count.min(degrees.iter().map(|&d| f64::from(d)).sum());
-                    let present = degrees.iter().map(|&d| f64::from(d.min(1.0))).sum();
-                    Degrees::Counted(degrees, present)
+                Some((products, frame)) => {
+                    let (each, others) = (each as f32, others as f32);
+                    let own: Arc<[f32]> = match kept == at {
+                        true => products.iter().map(|&product| product * each).collect(),
+                        false => {
+                            let by = each / others;
+                            products.iter().map(|&product| others * share(product * by)).collect()
+                        }
+                    };
+                    count = count.min(frame.sum(&own));
+                    let some: SmallVec<[f32; 64]> = own.iter().map(|&degree| degree.min(1.0)).collect();
+                    let present = frame.sum(&some);
+                    Degrees::Counted(Counts { each: own, present, frame: Arc::clone(frame) })
                 }
                 None => {
                     let own = ways / meeting.present;
-                    count = count.min(meeting.present * distinct(own));
+                    let distinct = if kept == at { own } else { others * -(-own / others).exp_m1() };
+                    count = count.min(meeting.present * distinct);
                     Degrees::Even(meeting.present * -(-own).exp_m1())
                 }
             };
@@ -226,7 +230,7 @@ impl Sums {
                         scale *= part.count / own.max(1.0);
                     }
                 }
-                Degrees::Counted(vector, _) => {
+                Degrees::Counted(vector) => {
                     // Of some indices of several, degrees are what is left of them.
                     if counts && !part.is_whole {
                         scale *= part.count / part.support.count.max(1e-9);
@@ -240,29 +244,32 @@ impl Sums {
         }
         let (sum, each) = self.product(&vectors);
         let all = share.min(1.0) * scale;
-        Meeting { sum: sum * all, each: Some(each), present: present.max(1.0) }
+        let frame = Arc::clone(&vectors[0].0.frame);
+        Meeting { sum: sum * all, each: Some((each, frame)), present: present.max(1.0) }
     }
 
     /// The products of degrees, or of whether there are any, and their sum.
     fn product(&self, vectors: &[Factor<'_>]) -> Products {
         let mut key: SmallVec<[usize; 6]> = vectors
             .iter()
-            .map(|(vector, counts)| vector.as_ptr() as usize * 2 + usize::from(*counts))
+            .map(|(vector, counts)| vector.each.as_ptr() as usize * 2 + usize::from(*counts))
             .collect();
         key.sort_unstable();
         if let Some((sum, each)) = self.known.borrow().get(&key) {
             return (*sum, each.clone());
         }
-        let len = vectors.iter().map(|(vector, _)| vector.len()).min().unwrap_or(0);
+        let len = vectors.iter().map(|(vector, _)| vector.each.len()).min().unwrap_or(0);
         let mut each = vec![1.0_f32; len];
         for (vector, counts) in vectors {
-            for (product, &degree) in each.iter_mut().zip(vector.iter()) {
-                *product *= if *counts { degree } else { degree.min(1.0) };
+            let all = each.iter_mut().zip(vector.each.iter());
+            match *counts {
+                true => all.for_each(|(product, &degree)| *product *= degree),
+                false => all.for_each(|(product, &degree)| *product *= degree.min(1.0)),
             }
         }
-        let sum = each.iter().map(|&product| f64::from(product)).sum();
+        let sum = vectors.first().map_or(0.0, |(vector, _)| vector.frame.sum(&each));
         let each: Arc<[f32]> = each.into();
-        self.held.borrow_mut().extend(vectors.iter().map(|(vector, _)| Arc::clone(vector)));
+        self.held.borrow_mut().extend(vectors.iter().map(|(vector, _)| Arc::clone(&vector.each)));
         self.known.borrow_mut().insert(key, (sum, each.clone()));
         (sum, each)
     }

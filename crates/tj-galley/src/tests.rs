@@ -13,7 +13,9 @@ use tj_tensor::{DType, Duplicates, Format, Scalar, Tensor, Width};
 
 use crate::GalleyScheduler;
 use crate::cost::Facts;
-use crate::search::{Way, search, search_within};
+use crate::frame::Frame;
+use crate::search::{Seen, Way, search, search_within};
+use crate::statistics::Statistics;
 use crate::support::{Degrees, Sums, Support};
 
 /// A small generator of numbers (splitmix64).
@@ -59,6 +61,13 @@ fn random_matrix(random: &mut Random, rows: usize, columns: usize, count: usize)
     csr(rows, columns, (0..count).map(|_| (random.below(rows), random.below(columns))).collect())
 }
 
+/// How many entries each row has.
+fn degrees_of(a: &Tensor) -> Degrees {
+    let counted = (a.degrees(0).unwrap(), a.degree_summary(0).unwrap());
+    let frame = Arc::new(Frame::of(a.shape()[0], std::slice::from_ref(&counted)));
+    Degrees::Counted(frame.counts(&counted))
+}
+
 /// An undirected graph with hubs.
 fn graph(random: &mut Random, n: usize, edges: usize) -> Tensor {
     let mut pairs = Vec::new();
@@ -93,7 +102,8 @@ fn with_form<R>(output: &LazyTensor, shape: Shape, f: impl FnOnce(&Facts<'_>, &F
     let all = roots(&plan);
     let root = all.roots.last().unwrap().query;
     let form = form_of(&plan, &fill_of(&inputs), &all, root, shape, &[]).unwrap();
-    f(&Facts::new(&plan, &inputs, false), &form)
+    let statistics = Statistics::new(&plan, &inputs);
+    f(&Facts::new(&statistics, &form, false), &form)
 }
 
 /// The cheapest of all orders.
@@ -137,7 +147,7 @@ fn chains_are_as_short_as_an_exhaustive_search_finds() {
             });
         }
         with_form(&product.unwrap(), Shape::Written, |facts, form| {
-            let found = search_within(facts, form, &|_| 20_000).unwrap();
+            let found = search_within(facts, form, &mut Seen::default(), &|_| 20_000).unwrap();
             let best = exhaustive(facts, form, &mut Vec::new(), 0.0);
             assert!(found.cost <= best * 1.0001, "seed {seed}: {} found, {best} is possible", found.cost);
         });
@@ -153,7 +163,9 @@ fn dense_chains_take_the_fewest_multiplications() {
         let matrices =
             sizes.windows(2).map(|pair| defer(&Tensor::full([pair[0], pair[1]], 1.0_f32).unwrap()));
         let product = matrices.reduce(|product, next| product.matmul(&next)).unwrap();
-        let found = with_form(&product, Shape::Written, |facts, form| search(facts, form).unwrap());
+        let found = with_form(&product, Shape::Written, |facts, form| {
+            search(facts, form, &mut Seen::default()).unwrap()
+        });
         let multiplications: f64 = found.priced.iter().map(|step| step.rounds).sum();
         let count = sizes.len() - 1;
         let mut fewest = vec![vec![0.0; count]; count];
@@ -209,7 +221,7 @@ fn count(adjacent: &[Vec<usize>], edges: &[(usize, usize)], vertices: usize) -> 
 fn estimates_of_patterns_are_near_their_counts() {
     let n = 300;
     let a = graph(&mut Random(7), n, 1200);
-    let degrees = Degrees::counted(&a.degrees(0).unwrap());
+    let degrees = degrees_of(&a);
     let total = a.stored_count() as f64;
     let (entries, _) = a.to_entries().unwrap();
     let (rows, columns) = (entries[0].to_vec::<i64>().unwrap(), entries[1].to_vec::<i64>().unwrap());
@@ -255,7 +267,7 @@ fn what_is_kept_of_products_is_near_the_truth() {
             reached.dedup();
             truth += reached.len();
         }
-        let degrees = Degrees::counted(&a.degrees(0).unwrap());
+        let degrees = degrees_of(&a);
         let edge = |i: u8, j: u8| Support {
             count: a.stored_count() as f64,
             axes: [(i, degrees.clone()), (j, degrees.clone())].into_iter().collect(),
@@ -278,12 +290,12 @@ fn patterns_are_counted_by_what_they_need() {
     let of = |text: &str| einop(text, &[("A", &a)]);
     // A path is pushed along, a vector a step.
     let path = with_form(&of("p[] += A[i,j] * A[j,k] * A[k,l]"), Shape::Written, |facts, form| {
-        search(facts, form).unwrap()
+        search(facts, form, &mut Seen::default()).unwrap()
     });
     assert!(path.priced.iter().all(|step| step.count <= 400.0), "{path:?}");
     // A triangle is one walk.
     let triangle = with_form(&of("p[] += A[i,j] * A[j,k] * A[i,k]"), Shape::Written, |facts, form| {
-        search(facts, form).unwrap()
+        search(facts, form, &mut Seen::default()).unwrap()
     });
     assert_eq!(steps(&triangle), 1);
 }

@@ -65,8 +65,8 @@ pub(crate) fn counted(plan: &Plan, inputs: Vec<Option<StoredInput>>) -> Vec<Opti
 
 fn entries(tensor: &Tensor) -> Entries {
     let count = tensor.stored_count() as f64;
-    let present = |axis: usize| match tensor.degrees(axis) {
-        Some(degrees) => degrees.iter().filter(|&&degree| degree > 0).count() as f64,
+    let present = |axis: usize| match tensor.degree_summary(axis) {
+        Some(degrees) => degrees.present as f64,
         None => (tensor.shape()[axis] as f64).min(count),
     };
     Entries { count, present: (0..tensor.rank()).map(present).collect() }

@@ -53,18 +53,19 @@ impl Form {
 
     /// The indices that can be eliminated now, each with all others that need no further factor than it does.
     pub fn choices(&self) -> Vec<SmallVec<[u8; 6]>> {
+        let lows: SmallVec<[Option<Low>; 12]> = self.reductions.iter().map(|own| self.low(own)).collect();
         let mut choices: Vec<SmallVec<[u8; 6]>> = Vec::new();
-        for reduction in &self.reductions {
-            if choices.iter().any(|known| known.first() == Some(&reduction.index)) {
-                continue;
-            }
-            let Some(low) = self.low(reduction) else { continue };
+        for (reduction, low) in self.reductions.iter().zip(&lows) {
+            let Some(low) = low else { continue };
             let mut all: SmallVec<[u8; 6]> = SmallVec::from_slice(&[reduction.index]);
-            let others = self.reductions.iter().filter(|other| {
-                other.index != reduction.index && other.op == reduction.op && self.shares(other, &low)
-            });
-            all.extend(others.map(|other| other.index));
-            if self.is_ready(&low, &all, reduction.op) {
+            for (other, own) in self.reductions.iter().zip(&lows) {
+                let Some(own) = own else { continue };
+                let is_other = other.index != reduction.index && other.op == reduction.op;
+                if is_other && self.shares(other, own, low) {
+                    all.push(other.index);
+                }
+            }
+            if self.is_ready(low, &all, reduction.op) {
                 choices.push(all);
             }
         }
@@ -107,7 +108,8 @@ impl Form {
         let low = self.low(first)?;
         for &index in indices {
             let other = self.reduction(index)?;
-            if other.op != first.op || (index != leader && !self.shares(other, &low)) {
+            let shares = || self.low(other).is_some_and(|own| self.shares(other, &own, &low));
+            if other.op != first.op || (index != leader && !shares()) {
                 return None;
             }
         }
@@ -285,14 +287,13 @@ impl Form {
         args.iter().copied().filter(|arg| is_within(arg) && self.visible(*arg) != 0).collect()
     }
 
-    /// Whether a reduction may be computed with what is computed at a place.
-    fn shares(&self, other: &Reduction, place: &Low) -> bool {
-        let Some(low) = self.low(other) else { return false };
+    /// Whether a reduction, whose own place is `low`, may be computed with what is computed at another place.
+    fn shares(&self, other: &Reduction, low: &Low, place: &Low) -> bool {
         if low.node == place.node {
             let all = |set: &Low| -> bool {
                 set.factors.iter().all(|factor| place.factors.is_empty() || place.factors.contains(factor))
             };
-            return place.factors.is_empty() == low.factors.is_empty() && all(&low);
+            return place.factors.is_empty() == low.factors.is_empty() && all(low);
         }
         let is_below = |factor: &NodeId| self.below(*factor).contains(&low.node);
         let is_around = self.below(other.top).contains(&place.node);

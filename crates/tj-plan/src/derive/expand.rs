@@ -1,5 +1,7 @@
 //! Sums of sums, and products of sums, taken apart.
 
+use std::sync::Arc;
+
 use smallvec::SmallVec;
 use tj_ir::{Dim, Op, ReduceOp};
 
@@ -111,7 +113,8 @@ impl Form {
     /// A new index that runs as far as another one.
     fn fresh(&mut self, like: u8) -> Option<u8> {
         let number = self.extents.len();
-        self.extents.push(self.extents[usize::from(like)].clone());
+        let extent = self.extents[usize::from(like)].clone();
+        Arc::make_mut(&mut self.extents).push(extent);
         (number < MAX_INDICES).then_some(number as u8)
     }
 
@@ -158,7 +161,7 @@ impl Form {
             match &mut node.kind {
                 Kind::Read(leaf) => {
                     if let Leaf::Source(_, at) = &mut self.leaves[*leaf as usize] {
-                        at.iter_mut().for_each(|dim| *dim = renamed(dim));
+                        *at = at.iter().map(renamed).collect();
                     }
                 }
                 Kind::Size(dim) => *dim = renamed(dim),

@@ -1,7 +1,9 @@
 //! The form of a query in which its reductions may be moved.
 
+use std::sync::Arc;
+
 use smallvec::SmallVec;
-use tj_ir::expr::{Indices, Source};
+use tj_ir::expr::Source;
 use tj_ir::{Dim, Op, ReduceOp};
 use tj_tensor::{DType, Scalar};
 
@@ -48,7 +50,7 @@ pub struct Form {
     /// What was eliminated, in order.
     pub steps: Vec<super::Step>,
     /// How far each index runs; the first are the axes of the query.
-    pub extents: Vec<Dim>,
+    pub extents: Arc<Vec<Dim>>,
     /// The number of axes of the query.
     pub rank: usize,
 }
@@ -85,7 +87,7 @@ pub enum Kind {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Leaf {
     /// An argument or a query of the plan, at an element.
-    Source(Source, Indices),
+    Source(Source, Arc<[Dim]>),
     /// The result of a step, at its own axes.
     Step(u32),
 }
@@ -122,6 +124,12 @@ impl Form {
             Kind::Size(_) => true,
             Kind::Map(op, _) => CLOSED.contains(op) || matches!(op, Op::Cast(_)),
         })
+    }
+
+    /// Whether some operator has terms, so that another [`Shape`](super::Shape) may give another form.
+    pub fn has_terms(&self) -> bool {
+        let terms = [Op::Add, Op::Sub, Op::Neg, Op::Square, Op::Maximum, Op::Minimum];
+        self.nodes.iter().any(|node| matches!(node.kind, Kind::Map(op, _) if terms.contains(&op)))
     }
 
     /// Whether a node is an element of something.

@@ -1,8 +1,10 @@
 //! From queries to forms: what is written into what, and reductions as far up as they go.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use tj_ir::expr::{Indices, Source};
+use tj_ir::expr::Source;
 use tj_ir::{Dim, Expr, ExprArena, ExprId, Op};
 use tj_tensor::Scalar;
 
@@ -113,7 +115,7 @@ pub fn form_of(
         leaves: Vec::new(),
         reductions: Vec::new(),
         steps: Vec::new(),
-        extents: writer.extents[..rank].to_vec(),
+        extents: Arc::new(writer.extents[..rank].to_vec()),
         rank,
     };
     let mut reader = Reader { arena: &writer.arena, fill_of, dense, shape, visits: 0, form };
@@ -158,7 +160,7 @@ impl Reader<'_> {
                 self.form.push(Kind::Size(dim), dtype, None)
             }
             Expr::Read { source, at } => {
-                let at: Indices = at.iter().map(|dim| renamed(dim, env)).collect::<Option<_>>()?;
+                let at: Arc<[Dim]> = at.iter().map(|dim| renamed(dim, env)).collect::<Option<_>>()?;
                 let fill = (self.fill_of)(*source);
                 self.form.leaves.push(Leaf::Source(*source, at));
                 let leaf = (self.form.leaves.len() - 1) as u32;
@@ -180,7 +182,7 @@ impl Reader<'_> {
                 if number >= MAX_INDICES {
                     return None;
                 }
-                self.form.extents.push(extent.clone());
+                Arc::make_mut(&mut self.form.extents).push(extent.clone());
                 let mut env = env.clone();
                 env.insert(index.as_index()?, number as u8);
                 let top = self.node(body, &env)?;
