@@ -40,6 +40,7 @@ fn a_program_is_compiled_once() {
     kept();
     failures_leave_nothing();
     threads();
+    kernels();
 }
 
 fn sizes() {
@@ -241,4 +242,30 @@ fn threads() {
         });
     });
     assert_eq!((found.0 + found.1, found.0), (8, 1));
+}
+
+/// Programs that differ share the kernels that do not, while one that has them is there.
+fn kernels() {
+    let counts = |f: &dyn Fn()| {
+        let before = cache_report();
+        f();
+        let after = cache_report();
+        let compiled = after.kernels_compiled - before.kernels_compiled;
+        (compiled, after.kernels_shared - before.kernels_shared)
+    };
+    clear_cache();
+    let (a, b) = (full(&[40, 50], 2.0), full(&[70], 3.0));
+    let one = || {
+        let sum = compute(defer(&a).sum(1)).unwrap();
+        assert_eq!(total(&sum), 4000.0);
+    };
+    let two = || {
+        let (sum, root) = compute((defer(&a).sum(1), defer(&b).sqrt() + 1)).unwrap();
+        assert_eq!((total(&sum), root.shape()), (4000.0, [70].as_slice()));
+    };
+    assert_eq!(counts(&one), (1, 0));
+    assert_eq!(counts(&two), (1, 1));
+    assert_eq!(counts(&two), (0, 0));
+    clear_cache();
+    assert_eq!(counts(&two), (2, 0));
 }

@@ -23,6 +23,7 @@ use crate::arena::{Emptied, kept_bytes};
 use crate::chain::Chain;
 use crate::error::Error;
 use crate::executable::Executable;
+use crate::kernels;
 
 /// What programs may take together, unless [`set_cache_bytes`] says otherwise.
 const BUDGET: u64 = 256 << 20;
@@ -121,6 +122,10 @@ pub struct CacheReport {
     pub cache_hits: u64,
     /// What the compilations took, all together.
     pub compile_time: Duration,
+    /// Kernels that were compiled to memory, for all programs and graphs.
+    pub kernels_compiled: u64,
+    /// Kernels that another program had, so that they were not compiled again.
+    pub kernels_shared: u64,
     /// Programs that had to go for others.
     pub evictions: u64,
     /// Programs that are held.
@@ -197,7 +202,14 @@ fn table() -> MutexGuard<'static, Table> {
 /// ```
 pub fn cache_report() -> CacheReport {
     let table = table();
-    CacheReport { entries: table.entries.len(), kept_bytes: kept_bytes(), ..table.report }
+    let kernels = kernels::counts();
+    CacheReport {
+        entries: table.entries.len(),
+        kept_bytes: kept_bytes(),
+        kernels_compiled: kernels.compiled,
+        kernels_shared: kernels.shared,
+        ..table.report
+    }
 }
 
 /// The programs in the cache, the one used last first.

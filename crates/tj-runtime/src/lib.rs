@@ -6,7 +6,7 @@
 //! that `cache` keeps.
 //! What it must never know: file formats, the command line.
 //!
-//! Modules in reading order: `graph`, `compile`, `observe`, `program`, `bind`, `executable`, `run`, `code`, `select`, `outputs`,
+//! Modules in reading order: `graph`, `compile`, `observe`, `program`, `bind`, `executable`, `run`, `code`, `kernels`, `select`, `outputs`,
 //! `compute`, `cache`, `stages`, `chain`, `walked`.
 
 #![deny(unsafe_code)]
@@ -34,6 +34,7 @@ mod graph;
 mod host;
 mod in_place;
 mod interpret;
+mod kernels;
 mod observe;
 mod options;
 mod outputs;
