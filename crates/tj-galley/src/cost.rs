@@ -18,6 +18,7 @@ use tj_plan::plan::{Plan, QueryId};
 use tj_plan::scheduler::{Reason, Sizes};
 use tj_plan::sparse::{StoredInput, order, plain};
 
+use crate::bound::Bound;
 use crate::support::{Degrees, Sums, Support};
 
 /// What a round costs in which nothing is looked up, and that may run in lanes.
@@ -91,6 +92,8 @@ pub struct Priced {
     pub rounds: f64,
     /// Entries of its result, or elements if it is dense.
     pub count: f64,
+    /// At most so many entries, whatever was expected.
+    pub most: f64,
     /// Whether it is a product of dense matrices.
     pub is_product: bool,
     /// Entries of its result for each element.
@@ -109,11 +112,23 @@ pub fn short(number: f64) -> String {
 }
 
 impl Priced {
+    /// Where it is certain that there are no more entries than this, no more are expected.
+    pub fn limit(&mut self, bound: &Bound) {
+        if self.is_sparse {
+            self.most = bound.entries();
+            self.count = self.count.min(self.most);
+        }
+    }
+
     /// The step in words, of a query that is rearranged.
     pub fn reason(&self, query: QueryId) -> Reason {
         let (cost, rounds, count) = (short(self.cost), short(self.rounds), short(self.count));
         let kept = if self.is_sparse { "entries" } else { "elements" };
-        Reason { query, rule: "step", detail: format!("cost {cost}: {rounds} rounds for {count} {kept}") }
+        let mut detail = format!("cost {cost}: {rounds} rounds for {count} {kept}");
+        if self.most.is_finite() {
+            detail += &format!(", at most {}", short(self.most));
+        }
+        Reason { query, rule: "step", detail }
     }
 }
 
@@ -188,6 +203,7 @@ impl<'p> Facts<'p> {
             cost,
             rounds,
             count,
+            most: f64::INFINITY,
             is_product: supports.is_empty() && self.is_contraction(form, step),
             density,
             is_sparse,

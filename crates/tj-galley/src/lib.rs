@@ -19,6 +19,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod bound;
 pub mod cost;
 mod scheduler;
 pub mod search;

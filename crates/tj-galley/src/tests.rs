@@ -17,10 +17,10 @@ use crate::search::{Way, search, search_within};
 use crate::support::{Degrees, Sums, Support};
 
 /// A small generator of numbers (splitmix64).
-struct Random(u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -28,16 +28,16 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    fn below(&mut self, n: usize) -> usize {
+    pub(crate) fn below(&mut self, n: usize) -> usize {
         (self.next() % n as u64) as usize
     }
 
-    fn unit(&mut self) -> f64 {
+    pub(crate) fn unit(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
 }
 
-fn csr(rows: usize, columns: usize, mut pairs: Vec<(usize, usize)>) -> Tensor {
+pub(crate) fn csr(rows: usize, columns: usize, mut pairs: Vec<(usize, usize)>) -> Tensor {
     pairs.sort_unstable();
     pairs.dedup();
     let column = |at: usize| -> Tensor {
@@ -60,7 +60,7 @@ fn random_matrix(random: &mut Random, rows: usize, columns: usize, count: usize)
 }
 
 /// An undirected graph with hubs.
-fn graph(random: &mut Random, n: usize, edges: usize) -> Tensor {
+pub(crate) fn graph(random: &mut Random, n: usize, edges: usize) -> Tensor {
     let mut pairs = Vec::new();
     for _ in 0..edges {
         let (i, j) = ((random.unit().powf(2.5) * n as f64) as usize, random.below(n));
@@ -71,7 +71,7 @@ fn graph(random: &mut Random, n: usize, edges: usize) -> Tensor {
     csr(n, n, pairs)
 }
 
-fn plan_of(output: &LazyTensor) -> (Plan, Vec<Option<StoredInput>>) {
+pub(crate) fn plan_of(output: &LazyTensor) -> (Plan, Vec<Option<StoredInput>>) {
     let plan = canonicalise(&Plan::from_trace(trace(&[], std::slice::from_ref(output)).unwrap()));
     let stored = |input: &tj_ir::InputDecl| {
         let stored = input.data.as_ref()?.stored()?;

@@ -46,7 +46,7 @@ pub use element::Element;
 pub use error::TensorError;
 pub use format::{Coordinate, Edge, Format, LeafKind, LevelFormat, LevelKind, Order, Repeats, Width, Widths};
 pub use scalar::Scalar;
-pub use stored::{Duplicates, Indices, Leaf, Level, Stored, Stretches};
+pub use stored::{Duplicates, Indices, Leaf, Level, Spread, Stored, Stretches};
 pub use tensor::Tensor;
 pub use view::SliceSpec;
 

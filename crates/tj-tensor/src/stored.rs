@@ -48,6 +48,7 @@ use crate::{Buffer, DType, Scalar, Tensor, TensorError};
 
 pub use convert::Duplicates;
 pub(crate) use convert::stored_eq;
+pub use degrees::Spread;
 pub use index::Indices;
 use remember::Remembered;
 pub use stretches::Stretches;

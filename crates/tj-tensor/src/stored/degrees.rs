@@ -18,7 +18,35 @@ const WIDE: usize = 16;
 
 /// What was counted, for each dimension.
 #[derive(Default)]
-pub(super) struct Degrees(OnceLock<Vec<OnceLock<Arc<[u32]>>>>);
+pub(super) struct Degrees(OnceLock<Vec<OnceLock<Counted>>>);
+
+/// Counts and what they come to.
+struct Counted {
+    degrees: Arc<[u32]>,
+    spread: Spread,
+}
+
+/// How entries are spread over the coordinates of a dimension.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spread {
+    /// The number of coordinates that have some.
+    pub present: usize,
+    /// How many a coordinate has, at most.
+    pub greatest: u32,
+    /// The squares of how many each has, summed.
+    pub squares: u128,
+}
+
+impl Spread {
+    fn of(degrees: &[u32]) -> Spread {
+        let with = |all: Spread, &degree: &u32| Spread {
+            present: all.present + usize::from(degree > 0),
+            greatest: all.greatest.max(degree),
+            squares: all.squares + u128::from(degree) * u128::from(degree),
+        };
+        degrees.iter().fold(Spread { present: 0, greatest: 0, squares: 0 }, with)
+    }
+}
 
 impl Tensor {
     /// The number of values that are stored at each coordinate of a dimension, those that equal the fill included; none for a
@@ -36,6 +64,42 @@ impl Tensor {
     /// # Panics
     /// If there is no such dimension.
     pub fn degrees(&self, axis: usize) -> Option<Arc<[u32]>> {
+        Some(self.counted(axis)?.degrees.clone())
+    }
+
+    /// What [`Tensor::degrees`] come to, where there are any. Looked up once for a tensor.
+    ///
+    /// ```
+    /// use tj_tensor::Tensor;
+    /// let x = Tensor::csr([2, 3], vec![0u32, 1, 3], vec![2u32, 0, 2], vec![1.0, 2.0, 3.0])?;
+    /// let rows = x.spread(0).expect("rows are counted");
+    /// assert_eq!((rows.present, rows.greatest, rows.squares), (2, 2, 5));
+    /// # Ok::<(), tj_tensor::TensorError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If there is no such dimension.
+    pub fn spread(&self, axis: usize) -> Option<Spread> {
+        Some(self.counted(axis)?.spread)
+    }
+
+    /// A number of elements that those which differ from the fill are no more than, known without a look at them; none for a strided
+    /// tensor, and where runs or computed levels stand for many elements at once.
+    ///
+    /// ```
+    /// use tj_tensor::Tensor;
+    /// let x = Tensor::csr([2, 3], vec![0u32, 1, 3], vec![2u32, 0, 2], vec![1.0, 2.0, 3.0])?;
+    /// assert_eq!(x.most_entries(), Some(3));
+    /// assert_eq!(x.to_dense()?.most_entries(), None);
+    /// # Ok::<(), tj_tensor::TensorError>(())
+    /// ```
+    pub fn most_entries(&self) -> Option<usize> {
+        let Storage::Levels(stored) = &self.storage else { return None };
+        let keeps = stored.format.levels().iter().all(|level| keeps_elements(level.kind));
+        keeps.then(|| stored.leaf_positions())
+    }
+
+    fn counted(&self, axis: usize) -> Option<&Counted> {
         assert!(axis < self.rank(), "axis {axis} of a tensor of rank {}", self.rank());
         let Storage::Levels(stored) = &self.storage else { return None };
         if !stored.format.levels().iter().all(|level| keeps_elements(level.kind)) {
@@ -48,7 +112,10 @@ impl Tensor {
         let level =
             stored.format.levels().iter().position(|level| level.coordinate == Coordinate::Dim(axis))?;
         let all = stored.degrees.0.get_or_init(|| self.shape().iter().map(|_| OnceLock::new()).collect());
-        Some(all[axis].get_or_init(|| stored.degrees_of(level, self.shape()[axis])).clone())
+        Some(all[axis].get_or_init(|| {
+            let degrees = stored.degrees_of(level, self.shape()[axis]);
+            Counted { spread: Spread::of(&degrees), degrees }
+        }))
     }
 }
 
