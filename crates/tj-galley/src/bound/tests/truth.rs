@@ -339,3 +339,21 @@ fn no_bound_is_below_the_truth() {
     // Of so many something is known that what was shown is not about dense tensors.
     assert!(tried.steps > 1000 && tried.bounded > 500 && tried.exact > 100, "{tried:?}");
 }
+
+/// Where both decide, and differently, the first one does: what the second one decides is not the fill.
+#[test]
+fn of_fills_that_disagree_one_decides() {
+    let stored = |items: Vec<f64>, fill: f64| {
+        let dense = Tensor::from_shape_vec([2, 3], items).unwrap();
+        defer(&dense.with_fill(Some(fill.into())).unwrap().with_format(&Format::csr()).unwrap())
+    };
+    let (far, low) = (f64::INFINITY, f64::NEG_INFINITY);
+    let x = stored(vec![1.0, 2.0, far, 3.0, far, far], far);
+    let y = stored(vec![low, low, low, 5.0, low, low], low);
+    let mut tried = Tried::default();
+    for sum in [&x + &y, &y + &x] {
+        let (plan, inputs) = plan_of(&sum.min(1));
+        check(&mut Random(1), &plan, &inputs, &mut tried);
+    }
+    assert_eq!((tried.steps, tried.bounded), (2, 2));
+}
