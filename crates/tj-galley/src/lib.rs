@@ -7,7 +7,8 @@
 //! laws allow ([`tj_plan::derive`]). Here orders are priced and searched. What is stored of a tensor is described by a
 //! [`Support`](support::Support): how many entries there are, and how many each coordinate of each dimension has. Supports of
 //! products and of what is kept follow from those of their factors ([`support`]). A step costs the rounds of its loops in their
-//! best order, and what it writes ([`cost`]). Orders are found greedily, then by branch and bound below that ([`search`]).
+//! best order, and what it writes ([`cost`]). Orders are found greedily, then by branch and bound below that ([`search`]). What the
+//! steps of a way that is chosen cannot exceed is computed beside what is expected ([`bound`]).
 //!
 //! **Invariants.** What is chosen changes the order in which values are combined, and nothing else; for floats that rounds
 //! differently, which [`Reassociate`] allows or forbids. A query keeps the way in which it is written unless another one is

@@ -3,12 +3,16 @@
 mod truth;
 
 use tj_ir::{LazyTensor, defer, einop};
+use tj_plan::Scheduler;
 use tj_plan::derive::form::{IndexSet, bit};
 use tj_plan::derive::{Shape, fill_of, form_of, roots};
 use tj_tensor::{Format, Tensor};
 
 use super::constraints::{Constraint, Region};
 use super::{Bound, Bounds, chain};
+use crate::GalleyScheduler;
+use crate::cost::Facts;
+use crate::search::search;
 use crate::tests::{Random, csr, graph, plan_of};
 
 fn set(indices: &[u8]) -> IndexSet {
@@ -260,5 +264,56 @@ fn more_entries_are_never_bounded_lower_and_more_factors_never_higher() {
             assert!(labelled.ways() <= after.ways(), "seed {seed}, {pattern}: {after:?}, {labelled:?}");
             assert!(labelled.entries() <= after.entries(), "seed {seed}, {pattern}: {after:?}, {labelled:?}");
         }
+    }
+}
+
+#[test]
+fn chosen_steps_say_what_they_cannot_exceed() {
+    let n = 300;
+    let random = &mut Random(8);
+    let mut matrix = |count: usize| {
+        let pairs = (0..count).map(|_| (random.below(n), random.below(n)));
+        defer(&csr(n, n, pairs.collect()))
+    };
+    let (a, b, c) = (matrix(9000), matrix(9000), matrix(20));
+    let (plan, inputs) = plan_of(&a.matmul(&b).matmul(&c));
+    let derivation = GalleyScheduler::default().derive(&plan, &inputs);
+    let steps: Vec<&str> = derivation
+        .reasons
+        .iter()
+        .filter(|reason| reason.rule == "step")
+        .map(|reason| &*reason.detail)
+        .collect();
+    assert!(!steps.is_empty(), "{derivation:?}");
+    let sparse: Vec<&&str> = steps.iter().filter(|step| step.contains("entries")).collect();
+    assert!(!sparse.is_empty(), "{steps:?}");
+    for step in sparse {
+        let (expected, most) = step.rsplit_once(" entries, at most ").unwrap();
+        let expected: f64 = expected.rsplit_once(' ').unwrap().1.parse().unwrap();
+        assert!(expected <= most.parse().unwrap(), "{step}");
+    }
+}
+
+/// What is expected is no more than what is certain, and what is computed as a dense tensor is not said to be less.
+#[test]
+fn estimates_are_capped_by_bounds() {
+    let n = 100;
+    let hub: Vec<(usize, usize)> = (0..n).flat_map(|leaf| [(0, leaf), (leaf, 0)]).collect();
+    let a = defer(&csr(n, n, hub));
+    let label = defer(&vertices(&[3], n));
+    let (plan, inputs) =
+        plan_of(&einop("p[] += L[i] * A[i,j] * A[j,k] * A[k,l] * L[l]", &[("A", &a), ("L", &label)]));
+    let all = roots(&plan);
+    let root = all.roots.last().unwrap().query;
+    let form = form_of(&plan, &fill_of(&inputs), &all, root, Shape::Written, &[]).unwrap();
+    let facts = Facts::new(&plan, &inputs, false);
+    let mut way = search(&facts, &form).unwrap();
+    let bounds = Bounds::new(&plan, &inputs).way(&form, &way.steps);
+    assert_eq!(bounds.len(), way.steps.len());
+    for (step, bound) in way.priced.iter_mut().zip(&bounds) {
+        let before = step.count;
+        step.limit(bound);
+        let expected = if step.is_sparse { before.min(bound.entries()) } else { before };
+        assert_eq!(step.count, expected);
     }
 }
