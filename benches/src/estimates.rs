@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use tensorjit::{CompileOptions, DType, Format, Scalar, Tensor, compute_as, defer, einop};
 use tj_galley::bound::Bounds;
 use tj_galley::cost::Facts;
+use tj_galley::sample::Samples;
 use tj_galley::search::search;
 use tj_ir::trace::trace;
 use tj_ir::{InputDecl, Source};
@@ -59,6 +60,8 @@ pub struct Estimate {
     pub is_circle: bool,
     /// How factors meet.
     pub ways: Number,
+    /// The same, expected by looking at some, where that is a circle.
+    pub sampled: Option<Number>,
     /// What is kept, unless it is one number.
     pub entries: Option<Number>,
 }
@@ -148,6 +151,7 @@ fn pattern(
     let facts = Facts::new(&plan, &inputs, false);
     let way = search(&facts, &start).ok_or_else(|| format!("{case} has no way"))?;
     let bounds = Bounds::new(&plan, &inputs).way(&start, &way.steps);
+    let samples = Samples::new(&plan);
     let mut form = start;
     let mut results: Vec<Tensor> = Vec::new();
     let mut estimates = Vec::new();
@@ -168,11 +172,13 @@ fn pattern(
             })
             .transpose()?;
         let ways = Number { expected: priced.rounds.min(bound.ways()), most: bound.ways(), found: ways };
+        let sampled = samples.ways(&form, &step).map(|expected| Number { expected, ..ways });
         estimates.push(Estimate {
             case: case.clone(),
             step: at,
             is_circle: is_circle(&form, &step),
             ways,
+            sampled,
             entries,
         });
         results.push(result);

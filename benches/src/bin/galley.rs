@@ -116,21 +116,25 @@ fn report(all: &[Estimate], json: bool, out: &mut impl Write) -> Result<(), Fail
     };
     for step in all {
         row(format!("{} {} ways", step.case, step.step), &step.ways, out)?;
+        if let Some(sampled) = &step.sampled {
+            row(format!("{} {} sampled", step.case, step.step), sampled, out)?;
+        }
         if let Some(entries) = &step.entries {
             row(format!("{} {} entries", step.case, step.step), entries, out)?;
         }
     }
     let ways = || all.iter().map(|step| &step.ways);
     let within = |is_circle: bool| all.iter().filter(move |step| step.is_circle == is_circle);
-    let groups: [(&str, Vec<&Number>); 4] = [
+    let groups: [(&str, Vec<&Number>); 5] = [
         ("entries kept", all.iter().filter_map(|step| step.entries.as_ref()).collect()),
         ("ways", ways().collect()),
         ("ways of trees", within(false).map(|step| &step.ways).collect()),
         ("ways of circles", within(true).map(|step| &step.ways).collect()),
+        ("ways of circles, sampled", all.iter().filter_map(|step| step.sampled.as_ref()).collect()),
     ];
     writeln!(
         out,
-        "{:24}{:>8}{:>10}{:>10}{:>10}{:>14}",
+        "{:26}{:>8}{:>10}{:>10}{:>10}{:>14}",
         "", "steps", "median", "95 %", "worst", "bound median"
     )?;
     for (name, numbers) in groups {
@@ -139,7 +143,7 @@ fn report(all: &[Estimate], json: bool, out: &mut impl Write) -> Result<(), Fail
         let ([median, most], [slack, _]) = (summary(&mut errors), summary(&mut slacks));
         let worst = errors.last().copied().unwrap_or(f64::NAN);
         let count = numbers.len();
-        writeln!(out, "{name:24}{count:8}{median:10.2}{most:10.2}{worst:10.2}{slack:14.2}")?;
+        writeln!(out, "{name:26}{count:8}{median:10.2}{most:10.2}{worst:10.2}{slack:14.2}")?;
     }
     let is_wrong = |of: &&Number| of.found > of.most;
     let wrong = ways().chain(all.iter().filter_map(|step| step.entries.as_ref())).filter(is_wrong).count();

@@ -8,7 +8,8 @@
 //! [`Support`](support::Support): how many entries there are, and how many each coordinate of each dimension has. Supports of
 //! products and of what is kept follow from those of their factors ([`support`]). A step costs the rounds of its loops in their
 //! best order, and what it writes ([`cost`]). Orders are found greedily, then by branch and bound below that ([`search`]). What the
-//! steps of a way that is chosen cannot exceed is computed beside what is expected ([`bound`]).
+//! steps of a way that is chosen cannot exceed is computed beside what is expected ([`bound`]). How often factors meet that go
+//! round in a circle can be sampled ([`sample`]).
 //!
 //! **Invariants.** What is chosen changes the order in which values are combined, and nothing else; for floats that rounds
 //! differently, which [`Reassociate`] allows or forbids. A query keeps the way in which it is written unless another one is
@@ -22,6 +23,7 @@
 
 pub mod bound;
 pub mod cost;
+pub mod sample;
 mod scheduler;
 pub mod search;
 pub mod support;

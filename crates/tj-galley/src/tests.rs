@@ -175,7 +175,7 @@ fn dense_chains_take_the_fewest_multiplications() {
 type Pattern = (&'static [(usize, usize)], usize, f64);
 
 /// The number of homomorphisms of a pattern of edges, by going through all of them.
-fn count(adjacent: &[Vec<usize>], edges: &[(usize, usize)], vertices: usize) -> f64 {
+pub(crate) fn count(adjacent: &[Vec<usize>], edges: &[(usize, usize)], vertices: usize) -> f64 {
     fn below(adjacent: &[Vec<usize>], edges: &[(usize, usize)], at: &mut Vec<usize>, vertices: usize) -> f64 {
         let next = at.len();
         if next == vertices {

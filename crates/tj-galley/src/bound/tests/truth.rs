@@ -330,14 +330,14 @@ fn check(
 #[test]
 fn no_bound_is_below_the_truth() {
     let mut tried = Tried::default();
-    for seed in 0..2000 {
+    for seed in 0..1200 {
         let mut random = Random(seed);
         let Some(output) = program(&mut random) else { continue };
         let (plan, inputs) = plan_of(&output);
         check(&mut random, &plan, &inputs, &mut tried);
     }
     // Of so many something is known that what was shown is not about dense tensors.
-    assert!(tried.steps > 1000 && tried.bounded > 500 && tried.exact > 100, "{tried:?}");
+    assert!(tried.steps > 700 && tried.bounded > 300 && tried.exact > 100, "{tried:?}");
 }
 
 /// Where both decide, and differently, the first one does: what the second one decides is not the fill.
