@@ -7,12 +7,12 @@
 //! the indices Y.
 //!
 //! **Idea.** Statistics of a tensor are such constraints: how many entries there are, how many coordinates of a dimension have
-//! some, how many one coordinate has at most ([`constraints`]). Those of an operator follow from those of its arguments
-//! ([`propagate`]): all of them hold where arguments decide by their fills; sums of them where none does. A reduction forgets
+//! some, how many one coordinate has at most (`constraints`). Those of an operator follow from those of its arguments
+//! (`propagate`): all of them hold where arguments decide by their fills; sums of them where none does. A reduction forgets
 //! indices and keeps constraints, since a result differs from its fill only if something below it does. Then the number of entries is
-//! at most the product along any composition of constraints that ends in the indices of the result ([`chain`]), at most what any
-//! fractional cover of these indices by counts gives ([`cover`]), and tensors that share an index meet as often as the
-//! products of their degrees come to ([`stars`]).
+//! at most the product along any composition of constraints that ends in the indices of the result (`chain`), at most what any
+//! fractional cover of these indices by counts gives (`cover`), and tensors that share an index meet as often as the
+//! products of their degrees come to (`stars`).
 //!
 //! **Invariants.** Every number here is an upper bound; what is not known is left out, which makes bounds greater and never
 //! wrong. More constraints never make a bound greater. A size that the plan does not know is infinite, and so may be a bound.

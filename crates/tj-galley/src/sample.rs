@@ -8,7 +8,7 @@
 //! the last vertex they are counted. The mean over what was started from, times how many there are, has no bias. What an earlier step
 //! keeps is not there yet; whether it would have an entry is found by looking for one way through its factors.
 //!
-//! **Cost.** At most [`MOST_VISITS`] vertices, and a copy of each matrix by columns, which is remembered with it. Triangles among few
+//! **Cost.** At most `MOST_VISITS` vertices, and a copy of each matrix by columns, which is remembered with it. Triangles among few
 //! entries are counted exactly.
 
 #[cfg(test)]
