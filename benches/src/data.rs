@@ -142,6 +142,15 @@ impl Random {
         undirected(n, (0..edges).map(edge).collect(), one)
     }
 
+    /// An undirected simple graph of edges between any two vertices.
+    ///
+    /// # Errors
+    /// No memory.
+    pub fn uniform<T: Element>(&mut self, n: usize, edges: usize, one: T) -> Result<Tensor, Failure> {
+        let edges = self.pairs(n, n, edges);
+        undirected(n, edges, one)
+    }
+
     /// A Kronecker graph, permuted and undirected.
     fn kronecker(&mut self, scale: usize) -> Result<Tensor, Failure> {
         let n = 1 << scale;

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 pub mod data;
+pub mod estimates;
 pub mod galley;
 pub mod galley_cases;
 pub mod hand;

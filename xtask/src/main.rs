@@ -16,6 +16,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   bench serve CASE SIZE FOLDER   times one case in turn with other libraries
   bench sparse [OPTIONS] sparse programs in turn with kernels by hand: --quick --json --threads N --cases s1,s4
   bench galley [OPTIONS] the scheduler that reads data beside the default one: --quick --json --threads N --cases path3
+                         --estimates: what it expects of graphs beside what there is
   bench                  the criterion benchmarks
   soak [CASES]           property tests with many more cases (default 20000), chains of a million operations";
 

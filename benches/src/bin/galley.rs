@@ -2,8 +2,12 @@
 //!
 //! `galley [--quick] [--threads 2] [--cases path3,triangle] [--repeat 7] [--json]`
 //!
+//! `galley --estimates [--quick] [--json]`
+//!
 //! Columns in milliseconds: `cold`, the first computation of the program, planned and compiled; `hot`, the
 //! median of calls; `default`, the same by the default scheduler; and how many times as fast the first is.
+//!
+//! With `--estimates`, what is expected, bounded and found of each step of patterns in graphs, and how far these are apart.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -11,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use tensorjit::{CompileOptions, GalleyScheduler, LazyTensor, Reassociate, Tensor, clear_cache, compute_as};
+use tj_benches::estimates::{Estimate, Number, estimates, summary};
 use tj_benches::galley::{WORKLOADS, inputs};
 use tj_benches::sparse::Data;
 use tj_benches::{Failure, median};
@@ -27,21 +32,24 @@ struct Options {
     cases: Option<Vec<String>>,
     repeat: usize,
     json: bool,
+    estimates: bool,
 }
 
 fn options() -> Result<Options, Failure> {
-    let mut options = Options { quick: false, threads: 0, cases: None, repeat: 7, json: false };
+    let mut options =
+        Options { quick: false, threads: 0, cases: None, repeat: 7, json: false, estimates: false };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
         let mut value = |what: &str| words.next().ok_or(format!("{word} needs {what}"));
         match word.as_str() {
             "--quick" => options.quick = true,
             "--json" => options.json = true,
+            "--estimates" => options.estimates = true,
             "--threads" => options.threads = value("a number")?.parse()?,
             "--cases" => options.cases = Some(value("names")?.split(',').map(str::to_string).collect()),
             "--repeat" => options.repeat = value("a number")?.parse()?,
             _ => {
-                let known = "--quick, --json, --threads, --cases and --repeat";
+                let known = "--quick, --json, --estimates, --threads, --cases and --repeat";
                 return Err(format!("{word} is not an option; there are {known}").into());
             }
         }
@@ -85,9 +93,72 @@ fn difference(a: &Tensor, b: &Tensor) -> Result<f64, Failure> {
     Ok(a.iter().zip(&b).map(|(x, y)| (x - y).abs() / scale).fold(0.0, f64::max))
 }
 
+/// Prints what was expected of each step and what was found, and how far these are apart.
+fn report(all: &[Estimate], json: bool, out: &mut impl Write) -> Result<(), Failure> {
+    let number = |of: &Number| json!({ "expected": of.expected, "most": of.most, "found": of.found });
+    if json {
+        let rows = all.iter().map(|step| {
+            let entries = step.entries.as_ref().map(number);
+            json!({ "case": step.case, "step": step.step, "ways": number(&step.ways), "entries": entries })
+        });
+        writeln!(out, "{}", serde_json::to_string_pretty(&rows.collect::<Vec<_>>())?)?;
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "{:32}{:>12}{:>12}{:>12}{:>8}{:>8}",
+        "step", "expected", "at most", "found", "error", "slack"
+    )?;
+    let row = |name: String, of: &Number, out: &mut dyn Write| {
+        let (error, slack) = (of.error(), of.slack());
+        let Number { expected, most, found } = of;
+        writeln!(out, "{name:32}{expected:12.0}{most:12.0}{found:12.0}{error:8.2}{slack:8.2}")
+    };
+    for step in all {
+        row(format!("{} {} ways", step.case, step.step), &step.ways, out)?;
+        if let Some(sampled) = &step.sampled {
+            row(format!("{} {} sampled", step.case, step.step), sampled, out)?;
+        }
+        if let Some(entries) = &step.entries {
+            row(format!("{} {} entries", step.case, step.step), entries, out)?;
+        }
+    }
+    let ways = || all.iter().map(|step| &step.ways);
+    let within = |is_circle: bool| all.iter().filter(move |step| step.is_circle == is_circle);
+    let groups: [(&str, Vec<&Number>); 5] = [
+        ("entries kept", all.iter().filter_map(|step| step.entries.as_ref()).collect()),
+        ("ways", ways().collect()),
+        ("ways of trees", within(false).map(|step| &step.ways).collect()),
+        ("ways of circles", within(true).map(|step| &step.ways).collect()),
+        ("ways of circles, sampled", all.iter().filter_map(|step| step.sampled.as_ref()).collect()),
+    ];
+    writeln!(
+        out,
+        "{:26}{:>8}{:>10}{:>10}{:>10}{:>14}",
+        "", "steps", "median", "95 %", "worst", "bound median"
+    )?;
+    for (name, numbers) in groups {
+        let mut errors: Vec<f64> = numbers.iter().map(|of| of.error()).collect();
+        let mut slacks: Vec<f64> = numbers.iter().map(|of| of.slack()).collect();
+        let ([median, most], [slack, _]) = (summary(&mut errors), summary(&mut slacks));
+        let worst = errors.last().copied().unwrap_or(f64::NAN);
+        let count = numbers.len();
+        writeln!(out, "{name:26}{count:8}{median:10.2}{most:10.2}{worst:10.2}{slack:14.2}")?;
+    }
+    let is_wrong = |of: &&Number| of.found > of.most;
+    let wrong = ways().chain(all.iter().filter_map(|step| step.entries.as_ref())).filter(is_wrong).count();
+    if wrong > 0 {
+        return Err(format!("{wrong} bounds are below what was found").into());
+    }
+    Ok(())
+}
+
 fn main() -> Result<(), Failure> {
     let options = options()?;
     let mut out = std::io::stdout().lock();
+    if options.estimates {
+        return report(&estimates(options.quick)?, options.json, &mut out);
+    }
     if !options.json {
         let titles = ["cold", "hot", "default", "ratio"];
         write!(out, "{:16}", "workload")?;

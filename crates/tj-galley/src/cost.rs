@@ -18,6 +18,7 @@ use tj_plan::plan::QueryId;
 use tj_plan::scheduler::{Reason, Sizes};
 use tj_plan::sparse::{order, plain};
 
+use crate::bound::Bound;
 use crate::statistics::Statistics;
 use crate::support::{Degrees, Support};
 
@@ -57,6 +58,9 @@ const FILTERS: f64 = 0.6;
 /// What it costs to price a step.
 pub const PRICING: f64 = 2000.0;
 
+/// Steps that are expected to take more rounds are looked at by samples, if their factors go round in a circle.
+const LOOKED_AT: f64 = 3e6;
+
 /// Loops of which all orders are tried.
 const MAX_EXACT: usize = 8;
 
@@ -74,7 +78,7 @@ struct Entered {
 
 /// What is known of a form and of what it reads.
 pub struct Facts<'s> {
-    statistics: &'s Statistics,
+    statistics: &'s Statistics<'s>,
     /// How far each index runs.
     sizes: SmallVec<[f64; 16]>,
     /// Whether what is kept may be dense and decide nothing: all arguments are finite.
@@ -90,6 +94,8 @@ pub struct Priced {
     pub rounds: f64,
     /// Entries of its result, or elements if it is dense.
     pub count: f64,
+    /// At most so many entries, whatever was expected.
+    pub most: f64,
     /// Whether it is a product of dense matrices.
     pub is_product: bool,
     /// Entries of its result for each element.
@@ -108,11 +114,23 @@ pub fn short(number: f64) -> String {
 }
 
 impl Priced {
+    /// Where it is certain that there are no more entries than this, no more are expected.
+    pub fn limit(&mut self, bound: &Bound) {
+        if self.is_sparse {
+            self.most = bound.entries();
+            self.count = self.count.min(self.most);
+        }
+    }
+
     /// The step in words, of a query that is rearranged.
     pub fn reason(&self, query: QueryId) -> Reason {
         let (cost, rounds, count) = (short(self.cost), short(self.rounds), short(self.count));
         let kept = if self.is_sparse { "entries" } else { "elements" };
-        Reason { query, rule: "step", detail: format!("cost {cost}: {rounds} rounds for {count} {kept}") }
+        let mut detail = format!("cost {cost}: {rounds} rounds for {count} {kept}");
+        if self.most.is_finite() {
+            detail += &format!(", at most {}", short(self.most));
+        }
+        Reason { query, rule: "step", detail }
     }
 }
 
@@ -128,7 +146,7 @@ struct Factor {
 
 impl<'s> Facts<'s> {
     /// Of a form, and of all that becomes of it by eliminations.
-    pub fn new(statistics: &'s Statistics, form: &Form, may_be_dense: bool) -> Facts<'s> {
+    pub fn new(statistics: &'s Statistics<'s>, form: &Form, may_be_dense: bool) -> Facts<'s> {
         let sizes = form.extents.iter().map(|extent| Sizes.guess(extent).max(1.0)).collect();
         Facts { statistics, sizes, may_be_dense }
     }
@@ -146,9 +164,19 @@ impl<'s> Facts<'s> {
         let all = step.indices();
         let kept = step.axes.iter().fold(0, |all, &axis| all | bit(axis));
         let cells: f64 = step.axes.iter().map(|&axis| size(axis)).product();
-        let result = (!supports.is_empty()).then(|| self.statistics.sums.kept(&supports, all, kept, &size));
+        let mut result =
+            (!supports.is_empty()).then(|| self.statistics.sums.kept(&supports, all, kept, &size));
+        let (mut loops, order, mut rounds) = self.loops(form, step, &factors, &supports);
+        if rounds > LOOKED_AT
+            && let Some(ways) = self.statistics.samples.ways(form, step)
+        {
+            // Degrees do not see circles: all that runs inside of them, and what is kept, follows what was found.
+            let more = (ways / rounds).max(1.0);
+            result = result.map(|support| support.limited(more, ways.max(1.0)));
+            loops = (loops - rounds).max(0.0) + ways;
+            rounds = ways;
+        }
         let count = result.as_ref().map_or(cells, |support| support.count.min(cells));
-        let (loops, order, rounds) = self.loops(form, step, &factors, &supports);
         let first = order.iter().position(|index| step.reduced.contains(index)).unwrap_or(order.len());
         let is_mixed = order[first..].iter().any(|index| step.axes.contains(index));
         let is_kept = !(form.reductions.is_empty() && form.is_read(form.root));
@@ -171,6 +199,7 @@ impl<'s> Facts<'s> {
             cost,
             rounds,
             count,
+            most: f64::INFINITY,
             is_product: supports.is_empty() && self.is_contraction(form, step),
             density,
             is_sparse,

@@ -8,7 +8,9 @@
 //! [`Support`](support::Support): how many entries there are, and how many each coordinate of each dimension has
 //! ([`statistics`]); of long dimensions some coordinates stand for all ([`frame`]). Supports of products and of what is kept follow
 //! from those of their factors ([`support`]). A step costs the rounds of its loops in their best order, and what it writes
-//! ([`cost`]). Orders are found greedily, then by branch and bound below that ([`search`]).
+//! ([`cost`]). Orders are found greedily, then by branch and bound below that ([`search`]). What the steps of a way that is
+//! chosen cannot exceed is computed beside what is expected ([`bound`]). How often factors meet that go round in a circle can be
+//! sampled ([`sample`]).
 //!
 //! **Invariants.** What is chosen changes the order in which values are combined, and nothing else; for floats that rounds
 //! differently, which [`Reassociate`] allows or forbids. A query keeps the way in which it is written unless another one is
@@ -20,8 +22,10 @@
 
 #![forbid(unsafe_code)]
 
+pub mod bound;
 pub mod cost;
 pub mod frame;
+pub mod sample;
 mod scheduler;
 pub mod search;
 pub mod statistics;

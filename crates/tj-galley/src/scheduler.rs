@@ -8,6 +8,7 @@ use tj_plan::sparse::StoredInput;
 use tj_plan::{Plan, Reason, Scheduler, Sizes};
 use tj_tensor::Tensor;
 
+use crate::bound::Bounds;
 use crate::cost::{Facts, short};
 use crate::search::{FULL, Seen, Way, search, written};
 use crate::statistics::Statistics;
@@ -198,11 +199,15 @@ impl GalleyScheduler {
             let rule = if best.is_some() { "rearranged" } else { "kept as it is written" };
             let Derivation { queries, reasons, .. } = &mut planned.derivation;
             reasons.push(Reason { query: root.query, rule, detail });
-            let Some((shape, way)) = best else {
+            let Some((shape, mut way)) = best else {
                 planned.cost += before.cost;
                 planned.is_whole &= !is_touched;
                 continue;
             };
+            if let Some(form) = of(shape) {
+                let bounds = Bounds::new(plan, inputs).way(&form, &way.steps);
+                way.priced.iter_mut().zip(&bounds).for_each(|(step, bound)| step.limit(bound));
+            }
             planned.cost += way.cost;
             planned.has_product |= way.priced.iter().any(|step| step.is_product);
             reasons.extend(way.priced.iter().map(|step| step.reason(root.query)));

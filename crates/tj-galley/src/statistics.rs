@@ -9,15 +9,17 @@ use tj_plan::{Plan, Sizes};
 use tj_tensor::Tensor;
 
 use crate::frame::{Counted, Frame};
+use crate::sample::Samples;
 use crate::support::{Degrees, Sums};
 
 /// Statistics of the arguments of a plan, for all its queries.
-#[derive(Debug, Default)]
-pub struct Statistics {
+pub struct Statistics<'p> {
     /// Of each argument that is stored by levels.
     arguments: Vec<Option<Argument>>,
     /// Sums that steps have in common.
     pub sums: Sums,
+    /// What is looked at where statistics do not say enough.
+    pub samples: Samples<'p>,
 }
 
 /// An argument that is stored by levels.
@@ -33,9 +35,9 @@ pub struct Argument {
     pub order: SmallVec<[usize; 4]>,
 }
 
-impl Statistics {
+impl<'p> Statistics<'p> {
     /// Reads those of the arguments that are stored by levels, as `inputs` says.
-    pub fn new(plan: &Plan, inputs: &[Option<StoredInput>]) -> Statistics {
+    pub fn new(plan: &'p Plan, inputs: &[Option<StoredInput>]) -> Statistics<'p> {
         let all: SmallVec<[(usize, &StoredInput, &Tensor); 8]> = inputs
             .iter()
             .zip(&plan.inputs)
@@ -72,7 +74,7 @@ impl Statistics {
                 order: stored.order().into_iter().collect(),
             });
         }
-        Statistics { arguments, sums: Sums::default() }
+        Statistics { arguments, sums: Sums::default(), samples: Samples::new(plan) }
     }
 
     /// Those of an argument, if it is stored by levels and here.

@@ -83,6 +83,20 @@ impl Support {
         self.by_role(&|place| names.get(usize::from(place)).copied().unwrap_or(place))
     }
 
+    /// With so many times as many entries, but at most `most`.
+    #[must_use]
+    pub fn limited(mut self, more: f64, most: f64) -> Support {
+        let count = (self.count * more).min(most);
+        let by = (count / self.count) as f32;
+        self.count = count;
+        for (_, degrees) in &mut self.axes {
+            if let Degrees::Counted(counts) = degrees {
+                counts.each = counts.each.iter().map(|&count| count * by).collect();
+            }
+        }
+        self
+    }
+
     fn part(&self, at: IndexSet) -> Option<Part<'_>> {
         let own: SmallVec<[&Degrees; 4]> =
             self.axes.iter().filter(|(index, _)| at & bit(*index) != 0).map(|(_, degrees)| degrees).collect();

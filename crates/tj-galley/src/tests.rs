@@ -19,10 +19,10 @@ use crate::statistics::Statistics;
 use crate::support::{Degrees, Sums, Support};
 
 /// A small generator of numbers (splitmix64).
-struct Random(u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -30,16 +30,16 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    fn below(&mut self, n: usize) -> usize {
+    pub(crate) fn below(&mut self, n: usize) -> usize {
         (self.next() % n as u64) as usize
     }
 
-    fn unit(&mut self) -> f64 {
+    pub(crate) fn unit(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
 }
 
-fn csr(rows: usize, columns: usize, mut pairs: Vec<(usize, usize)>) -> Tensor {
+pub(crate) fn csr(rows: usize, columns: usize, mut pairs: Vec<(usize, usize)>) -> Tensor {
     pairs.sort_unstable();
     pairs.dedup();
     let column = |at: usize| -> Tensor {
@@ -69,7 +69,7 @@ fn degrees_of(a: &Tensor) -> Degrees {
 }
 
 /// An undirected graph with hubs.
-fn graph(random: &mut Random, n: usize, edges: usize) -> Tensor {
+pub(crate) fn graph(random: &mut Random, n: usize, edges: usize) -> Tensor {
     let mut pairs = Vec::new();
     for _ in 0..edges {
         let (i, j) = ((random.unit().powf(2.5) * n as f64) as usize, random.below(n));
@@ -80,7 +80,7 @@ fn graph(random: &mut Random, n: usize, edges: usize) -> Tensor {
     csr(n, n, pairs)
 }
 
-fn plan_of(output: &LazyTensor) -> (Plan, Vec<Option<StoredInput>>) {
+pub(crate) fn plan_of(output: &LazyTensor) -> (Plan, Vec<Option<StoredInput>>) {
     let plan = canonicalise(&Plan::from_trace(trace(&[], std::slice::from_ref(output)).unwrap()));
     let stored = |input: &tj_ir::InputDecl| {
         let stored = input.data.as_ref()?.stored()?;
@@ -187,7 +187,7 @@ fn dense_chains_take_the_fewest_multiplications() {
 type Pattern = (&'static [(usize, usize)], usize, f64);
 
 /// The number of homomorphisms of a pattern of edges, by going through all of them.
-fn count(adjacent: &[Vec<usize>], edges: &[(usize, usize)], vertices: usize) -> f64 {
+pub(crate) fn count(adjacent: &[Vec<usize>], edges: &[(usize, usize)], vertices: usize) -> f64 {
     fn below(adjacent: &[Vec<usize>], edges: &[(usize, usize)], at: &mut Vec<usize>, vertices: usize) -> f64 {
         let next = at.len();
         if next == vertices {

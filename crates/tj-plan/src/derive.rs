@@ -37,7 +37,7 @@ use crate::sparse::StoredInput;
 
 pub use eliminate::Step;
 pub use form::Form;
-pub use laws::fill_decides;
+pub use laws::{fill_decides, fill_decision};
 pub use read::{Roots, form_of, roots};
 
 /// How sums of sums and products of sums are taken.

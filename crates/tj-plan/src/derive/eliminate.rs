@@ -259,8 +259,10 @@ impl Form {
             let depends = |arg: &NodeId| self.visible(*arg) & bit(reduction.index) != 0;
             let dtype = self.node(node).dtype;
             let touched: SmallVec<[NodeId; 4]> = args.iter().copied().filter(depends).collect();
+            // Of numbers that an operator takes for truths there is no "or".
             if let &[only] = touched.as_slice()
                 && passes(*f, reduction.op, dtype)
+                && self.node(only).dtype == dtype
             {
                 if is_blocked(only, false) {
                     return None;

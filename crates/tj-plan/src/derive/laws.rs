@@ -72,6 +72,11 @@ pub(super) fn decides(op: Op, position: usize, fill: Scalar) -> Option<(Scalar, 
 /// Whether an argument with this fill decides an operator where it equals it. Operators that take any number of arguments ask
 /// for none of their positions.
 pub fn fill_decides(op: Op, position: usize, fill: Scalar) -> bool {
+    fill_decision(op, position, fill).is_some()
+}
+
+/// What an operator is where an argument equals this fill of its, if that decides it. See [`fill_decides`].
+pub fn fill_decision(op: Op, position: usize, fill: Scalar) -> Option<Scalar> {
     let position = if is_free(op) { position.min(1) } else { position };
-    decides(op, position, fill).is_some()
+    Some(decides(op, position, fill)?.1)
 }

@@ -214,6 +214,32 @@ fn what_one_operator_combines_is_split_once() {
     }
 }
 
+/// Whether numbers are true is asked before anything is combined; truths are combined where they are.
+#[test]
+fn numbers_that_are_taken_for_truths_stay_below_or() {
+    let [n, m, _] = sizes();
+    for (dtype, expected) in [
+        (
+            DType::F64,
+            expect![[r#"
+            q0 or: bool[N] = or<row>(i1 < M: logical_and(x0[i0, i1], x1[i0]))
+        "#]],
+        ),
+        (
+            DType::Bool,
+            expect![[r#"
+                q0 or: bool[N] = or<row>(i1 < M: x0[i0, i1])
+                q1 or: bool[N] = logical_and(q0[i0], x1[i0])
+            "#]],
+        ),
+    ] {
+        let a = input("x0", dtype, [n.clone(), m.clone()]).unwrap();
+        let b = input("x1", dtype, [n.clone()]).unwrap();
+        let both = LazyTensor::map(Op::LogicalAnd, [(&a).into(), (&b.expand_dims(1)).into()]);
+        check(&[both.any(1)], Shape::Written, expected);
+    }
+}
+
 #[test]
 fn known_ways() {
     let [n, m, k] = sizes();

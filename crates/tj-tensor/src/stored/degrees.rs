@@ -40,8 +40,8 @@ pub struct DegreeSummary {
     pub present: usize,
     /// The most that a coordinate has.
     pub greatest: u32,
-    /// The sum of the squares of how many each has.
-    pub squares: f64,
+    /// The squares of how many each has, summed.
+    pub squares: u128,
     /// Some coordinates, ascending: each with the probability of its share of the values times 256. Which ones depends on the
     /// counts alone.
     pub sample: Box<[u32]>,
@@ -66,7 +66,7 @@ impl DegreeSummary {
             total,
             present: counts.iter().filter(|&&count| count > 0).count(),
             greatest: counts.iter().copied().max().unwrap_or(0),
-            squares: counts.iter().map(|&count| f64::from(count) * f64::from(count)).sum(),
+            squares: counts.iter().map(|&count| u128::from(count) * u128::from(count)).sum(),
             sample: counts.iter().enumerate().filter(is_drawn).map(|(at, _)| at as u32).collect(),
         }
     }
@@ -98,7 +98,7 @@ impl Tensor {
     /// use tj_tensor::Tensor;
     /// let x = Tensor::csr([2, 3], vec![0u32, 1, 3], vec![2u32, 0, 2], vec![1.0, 2.0, 3.0])?;
     /// let columns = x.degree_summary(1).ok_or("x is stored by levels")?;
-    /// assert_eq!((columns.total, columns.present, columns.greatest, columns.squares), (3.0, 2, 2, 5.0));
+    /// assert_eq!((columns.total, columns.present, columns.greatest, columns.squares), (3.0, 2, 2, 5));
     /// assert_eq!(*columns.sample, [0, 2]); // few are all in it
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -107,6 +107,22 @@ impl Tensor {
     /// If there is no such dimension.
     pub fn degree_summary(&self, axis: usize) -> Option<Arc<DegreeSummary>> {
         self.counted_degrees(axis).map(|(_, summary)| summary.clone())
+    }
+
+    /// A number of elements that those which differ from the fill are no more than, known without a look at them; none for a strided
+    /// tensor, and where runs or computed levels stand for many elements at once.
+    ///
+    /// ```
+    /// use tj_tensor::Tensor;
+    /// let x = Tensor::csr([2, 3], vec![0u32, 1, 3], vec![2u32, 0, 2], vec![1.0, 2.0, 3.0])?;
+    /// assert_eq!(x.most_entries(), Some(3));
+    /// assert_eq!(x.to_dense()?.most_entries(), None);
+    /// # Ok::<(), tj_tensor::TensorError>(())
+    /// ```
+    pub fn most_entries(&self) -> Option<usize> {
+        let Storage::Levels(stored) = &self.storage else { return None };
+        let keeps = stored.format.levels().iter().all(|level| keeps_elements(level.kind));
+        keeps.then(|| stored.leaf_positions())
     }
 
     fn counted_degrees(&self, axis: usize) -> Option<&Counted> {
