@@ -10,7 +10,7 @@ use tensorjit::{
 };
 use tj_plan::derive::{Derivation, Derived, Elimination};
 use tj_plan::sparse::StoredInput;
-use tj_plan::{Engine, Plan};
+use tj_plan::{Engine, Plan, Surprise};
 use tj_tests::engines::scheduled;
 use tj_tests::rng::Rng;
 
@@ -59,6 +59,10 @@ impl Scheduler for Counted {
 
     fn derive(&self, plan: &Plan, inputs: &[Option<StoredInput>]) -> Derivation {
         self.0.derive(plan, inputs)
+    }
+
+    fn surprise(&self) -> Surprise {
+        self.0.surprise()
     }
 }
 
@@ -245,4 +249,42 @@ fn what_no_law_allows_is_refused() {
     let error = compute_with(&program, &Lawless).unwrap_err();
     assert!(matches!(error, Error::Derivation { .. }), "{error}");
     assert!(error.to_string().contains("is not possible now"), "{error}");
+}
+
+/// Two factors with entries at the same places: their counts let one expect next to none in common.
+#[test]
+fn what_is_left_is_decided_again_where_more_is_there_than_expected() {
+    let n = 500;
+    let mut rng = Rng::new(41);
+    let a = matrix(&mut rng, n, n, 1500);
+    let lazy = [
+        defer(&a),
+        defer(&matrix(&mut rng, n, n, 15_000)),
+        defer(&matrix(&mut rng, n, n, 15_000)),
+        defer(&matrix(&mut rng, n, 50, 10_000)),
+    ];
+    let [x, c, d, e] = &lazy;
+    let b = compute_with(x + 1.0, &GalleyScheduler::exact()).expect("the sum is right");
+    let b = b.with_fill(Some(Scalar::from(1.0))).expect("its fill is 1");
+    let program = || (x * (defer(&b) - 1.0)).matmul(c).matmul(d).matmul(e);
+    let options = scheduled(GalleyScheduler::default());
+    let (first, report) = compute_as(program(), &options).expect("the program is right");
+    let (expected, _) = compute_as(program(), &CompileOptions::default()).expect("the program is right");
+    assert_eq!(values(&first), values(&expected));
+    assert_eq!(report.decided_again, 1, "{report:?}");
+    let surprise = &report.kept[0];
+    assert!(surprise.found > 4 * surprise.expected, "{surprise:?}");
+    // Less is done than by who is not surprised.
+    let counted = |surprise: Surprise| {
+        let scheduler = Counted(GalleyScheduler::default().surprised_by(surprise));
+        work(&compute_as(program(), &scheduled(scheduler)).expect("the program is right").1)
+    };
+    let stubborn = counted(Surprise { times: u64::MAX, ..Surprise::default() });
+    let open = counted(Surprise::default());
+    assert!(3 * open < stubborn, "{open} and {stubborn}");
+    // It is decided once.
+    let before = cache_report().kernels_compiled;
+    let (second, report) = compute_as(program(), &options).expect("the program is right");
+    assert_eq!((values(&second), report.decided_again), (values(&first), 1));
+    assert_eq!(cache_report().kernels_compiled, before);
 }

@@ -48,10 +48,10 @@ pub use tj_macros::fused;
 pub use tj_runtime::MaxBytes::Bytes;
 pub use tj_runtime::{
     ArenaPiece, ArenaPlan, Backend, CacheEntry, CacheReport, CompileOptions, CompiledGraph, Compute,
-    DefaultScheduler, Error, Explanation, GalleyScheduler, InterpretKernel, InterpretPlan, MaxBytes,
-    Observer, On, OutputView, Reassociate, RunReport, Scheduler, Stage, Unfused, cache_entries, cache_report,
-    clear_cache, compute, compute_as, compute_reported, compute_timed, compute_with, doctor, explain,
-    explain_with, fuse, fuse_with, get_scheduler, set_cache_bytes, set_kept_bytes, set_scheduler,
+    DefaultScheduler, Error, Explanation, GalleyScheduler, InterpretKernel, InterpretPlan, Kept, MaxBytes,
+    Observer, On, OutputView, Reassociate, RunReport, Scheduler, Stage, Surprise, Unfused, cache_entries,
+    cache_report, clear_cache, compute, compute_as, compute_reported, compute_timed, compute_with, doctor,
+    explain, explain_with, fuse, fuse_with, get_scheduler, set_cache_bytes, set_kept_bytes, set_scheduler,
     with_scheduler,
 };
 pub use tj_tensor::{

@@ -1,11 +1,13 @@
 //! The scheduler.
 
 use std::fmt::Write as _;
+use std::hash::{Hash, Hasher};
 
+use rustc_hash::FxHasher;
 use tj_ir::Source;
 use tj_plan::derive::{Derivation, Derived, Form, Shape, fill_of, form_of, roots, without};
 use tj_plan::sparse::StoredInput;
-use tj_plan::{Plan, Reason, Scheduler, Sizes};
+use tj_plan::{Plan, Reason, Scheduler, Sizes, Surprise};
 use tj_tensor::Tensor;
 
 use crate::bound::Bounds;
@@ -49,12 +51,27 @@ pub enum Reassociate {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GalleyScheduler {
     reassociate: Reassociate,
+    surprise: Surprise,
 }
 
 impl GalleyScheduler {
     /// One that may do this to the order in which floats are combined.
     pub fn new(reassociate: Reassociate) -> GalleyScheduler {
-        GalleyScheduler { reassociate }
+        GalleyScheduler { reassociate, ..GalleyScheduler::default() }
+    }
+
+    /// One that decides again about what is left of a program where intermediate results are so far from what was expected.
+    ///
+    /// ```
+    /// use tj_galley::GalleyScheduler;
+    /// use tj_plan::{Scheduler, Surprise};
+    ///
+    /// let patient = GalleyScheduler::default().surprised_by(Surprise { times: 100, ..Surprise::default() });
+    /// assert_eq!(patient.surprise().times, 100);
+    /// ```
+    #[must_use]
+    pub fn surprised_by(self, surprise: Surprise) -> GalleyScheduler {
+        GalleyScheduler { surprise, ..self }
     }
 
     /// One that changes no bit.
@@ -82,7 +99,13 @@ impl Scheduler for GalleyScheduler {
     }
 
     fn options_key(&self) -> u64 {
-        self.reassociate as u64
+        let mut hasher = FxHasher::default();
+        (self.reassociate, self.surprise).hash(&mut hasher);
+        hasher.finish()
+    }
+
+    fn surprise(&self) -> Surprise {
+        self.surprise
     }
 
     fn reads_data(&self) -> bool {
@@ -197,11 +220,22 @@ impl GalleyScheduler {
             let best = ways.into_iter().min_by(|a, b| a.1.cost.total_cmp(&b.1.cost));
             let best = best.filter(|(_, way)| way.cost < margin * before.cost);
             let rule = if best.is_some() { "rearranged" } else { "kept as it is written" };
-            let Derivation { queries, reasons, .. } = &mut planned.derivation;
+            let Derivation { queries, reasons, expected, .. } = &mut planned.derivation;
             reasons.push(Reason { query: root.query, rule, detail });
             let Some((shape, mut way)) = best else {
                 planned.cost += before.cost;
                 planned.is_whole &= !is_touched;
+                if before.cost > self.surprise.left as f64 / UNDERRATED {
+                    let inner = root.queries.iter().copied().filter(|&query| query != root.query);
+                    let reductions = inner.filter(|&query| plan.root_reduce(query).is_some());
+                    let entries = |query| {
+                        let form = form_of(plan, &fills, &all, query, Shape::Written, dense)?;
+                        let way = written(&facts(&form), &form, &mut Seen::default())?;
+                        let last = way.priced.last().filter(|step| step.is_sparse)?;
+                        Some((query, last.count as u64))
+                    };
+                    expected.extend(reductions.filter_map(entries));
+                }
                 continue;
             };
             if let Some(form) = of(shape) {
@@ -211,11 +245,23 @@ impl GalleyScheduler {
             planned.cost += way.cost;
             planned.has_product |= way.priced.iter().any(|step| step.is_product);
             reasons.extend(way.priced.iter().map(|step| step.reason(root.query)));
+            expect(&mut way);
             queries.push(Derived { query: root.query, shape, steps: way.steps });
         }
         planned
     }
 }
+
+/// Says what is expected of steps that others follow.
+fn expect(way: &mut Way) {
+    let last = way.steps.len().saturating_sub(1);
+    for (step, priced) in way.steps[..last].iter_mut().zip(&way.priced) {
+        step.expected = priced.is_sparse.then_some(priced.count as u64);
+    }
+}
+
+/// What is computed as it stands, and may take so many times as long as it is expected to, says what is expected of it.
+const UNDERRATED: f64 = 64.0;
 
 /// How sums are taken, in words.
 fn name(shape: Shape) -> &'static str {

@@ -76,6 +76,8 @@ pub struct Elimination {
     /// Whether what is kept is dense, and decides nothing by what it is where nothing is stored: only where all that it meets is
     /// finite.
     pub is_dense: bool,
+    /// How many entries its result is expected to have, if it is stored by levels and others follow.
+    pub expected: Option<u64>,
 }
 
 /// What a scheduler makes of a plan; a query that is not in it is computed as it stands.
@@ -89,8 +91,17 @@ pub struct Derivation {
     /// Whether orders of loops follow from the sizes and counts of the data, which may round differently, and not from guesses
     /// for all of them.
     pub is_measured: bool,
+    /// How many entries the results of queries are expected to have that are computed as they stand.
+    pub expected: Vec<(QueryId, u64)>,
     /// Why, for `explain`.
     pub reasons: Vec<Reason>,
+}
+
+impl Derivation {
+    /// Whether everything is computed as it stands.
+    pub fn is_empty(&self) -> bool {
+        self.queries.is_empty() && self.dense.is_empty()
+    }
 }
 
 /// What a scheduler says of the steps of a plan.
@@ -100,6 +111,8 @@ pub struct Decided {
     pub places: Vec<Place>,
     /// Whether orders of loops follow from the sizes and counts of the data.
     pub is_measured: bool,
+    /// How many entries the results of queries are expected to have.
+    pub expected: Vec<(QueryId, u64)>,
 }
 
 impl Decided {
@@ -167,7 +180,7 @@ pub fn rearrange(
     let mut writer = write::Writer::new(plan, derivation.is_measured);
     for root in &roots.roots {
         let Some(derived) = derivation.queries.iter().find(|derived| derived.query == root.query) else {
-            writer.keep(&root.queries);
+            writer.keep(&root.queries, &derivation.expected);
             continue;
         };
         let illegal = |problem: &str| IllegalStep { query: root.query, problem: problem.to_string() };
@@ -191,7 +204,7 @@ pub fn rearrange(
         if !form.reductions.is_empty() {
             return Err(illegal("leaves reductions"));
         }
-        writer.write(&form, root.query);
+        writer.write(&form, root.query, &derived.steps);
     }
     Ok(Rearranged { inputs, ..writer.finish() })
 }

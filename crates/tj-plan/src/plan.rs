@@ -55,6 +55,13 @@ pub struct Query {
     pub location: &'static Location<'static>,
 }
 
+impl fmt::Display for Query {
+    /// What it does, and the line that asked for it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.word, self.location)
+    }
+}
+
 /// What a plan ends in.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Produces(pub Vec<Source>);

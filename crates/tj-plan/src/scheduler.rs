@@ -89,6 +89,29 @@ pub trait Scheduler: Send + Sync {
     fn group(&self, plan: &Plan, sizes: &Sizes) -> Grouping {
         default_grouping(plan, sizes)
     }
+
+    /// When what is left of a program is decided again while it runs.
+    fn surprise(&self) -> Surprise {
+        Surprise::default()
+    }
+}
+
+/// When an intermediate result is so far from what was expected of it that what is left of a program is decided again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Surprise {
+    /// Where there are more than so many times as many entries as expected, or fewer than that part of them.
+    pub times: u64,
+    /// If so many were expected, or are there.
+    pub entries: u64,
+    /// And what is left takes so many rounds of loops.
+    pub left: u64,
+}
+
+impl Default for Surprise {
+    /// Four times, of a thousand entries; and what is left takes some twenty times what deciding takes.
+    fn default() -> Surprise {
+        Surprise { times: 4, entries: 1000, left: 1 << 20 }
+    }
 }
 
 /// A scheduler whose plans a certain back end compiles. One that interprets stays that.
@@ -129,6 +152,10 @@ impl<S: Scheduler> Scheduler for On<S> {
     fn group(&self, plan: &Plan, sizes: &Sizes) -> Grouping {
         self.scheduler.group(plan, sizes)
     }
+
+    fn surprise(&self) -> Surprise {
+        self.scheduler.surprise()
+    }
 }
 
 /// A shared scheduler, as `get_scheduler` gives it to threads that a user starts.
@@ -159,6 +186,10 @@ impl<S: Scheduler + ?Sized> Scheduler for Arc<S> {
 
     fn group(&self, plan: &Plan, sizes: &Sizes) -> Grouping {
         (**self).group(plan, sizes)
+    }
+
+    fn surprise(&self) -> Surprise {
+        (**self).surprise()
     }
 }
 

@@ -100,6 +100,21 @@ pub(crate) fn rename(
     body: ExprId,
     name: &dyn Fn(u32) -> u32,
 ) -> ExprId {
+    let name = |source| match source {
+        Source::Def(q) => Source::Def(name(q)),
+        Source::Input(_) => source,
+    };
+    copy(from, to, done, body, &name)
+}
+
+/// Copies an expression into another arena, with another name for each source. `done` is shared by all calls for one plan.
+pub(crate) fn copy(
+    from: &ExprArena,
+    to: &mut ExprArena,
+    done: &mut FxHashMap<ExprId, ExprId>,
+    body: ExprId,
+    name: &dyn Fn(Source) -> Source,
+) -> ExprId {
     let mut todo = vec![(body, false)];
     while let Some((id, children_done)) = todo.pop() {
         if done.contains_key(&id) {
@@ -112,18 +127,15 @@ pub(crate) fn rename(
             continue;
         }
         let node = match node {
-            Expr::Read { source: Source::Def(q), at } => {
-                Expr::Read { source: Source::Def(name(*q)), at: at.clone() }
-            }
+            Expr::Read { source, at } => Expr::Read { source: name(*source), at: at.clone() },
             Expr::Call { function, args, output } => Expr::Call {
                 function: *function,
-                args: args.iter().map(|&source| renamed(source, name)).collect(),
+                args: args.iter().map(|&source| name(source)).collect(),
                 output: *output,
             },
             node @ (Expr::Const(_)
             | Expr::Number(_)
             | Expr::Size(_)
-            | Expr::Read { source: Source::Input(_), .. }
             | Expr::Map { .. }
             | Expr::Reduce { .. }) => node.map_children(|child| done[&child]),
         };
@@ -131,11 +143,4 @@ pub(crate) fn rename(
         done.insert(id, new);
     }
     done[&body]
-}
-
-fn renamed(source: Source, name: &dyn Fn(u32) -> u32) -> Source {
-    match source {
-        Source::Def(q) => Source::Def(name(q)),
-        Source::Input(_) => source,
-    }
 }

@@ -52,7 +52,7 @@ pub(crate) enum Compiled {
     /// Where every argument is dense.
     One(Box<Executable>),
     /// Where kernels walk some argument.
-    Chain(Chain),
+    Chain(Box<Chain>),
 }
 
 /// What is told of a program in the cache.
@@ -245,7 +245,7 @@ pub fn cache_entries() -> Vec<CacheEntry> {
         let (mut kernels, mut guards) = (Vec::new(), Vec::new());
         for program in cached.executables().into_iter().map(|executable| &executable.program) {
             for query in &program.fused.plan.queries {
-                let text = format!("{} ({})", query.word, query.location);
+                let text = query.to_string();
                 // The arrays of one result are one query.
                 if queries.last() != Some(&text) || matches!(cached.code, Compiled::One(_)) {
                     queries.push(text);

@@ -6,13 +6,15 @@
 //! the fill is left out, and the gaps are closed where they are ([`gaps`]). What is constant on stretches of runs is a dense
 //! program on a value for each stretch, which the runtime cuts and puts together ([`stretches`]). What only goes to another
 //! place is no program: its entries are moved ([`moves`]). What is an argument given for
-//! good, but for some elements, is that argument with these written into it ([`update`]). Each program plans and verifies its own arena, and
+//! good, but for some elements, is that argument with these written into it ([`update`]). Where a result is not what a scheduler
+//! expected, what is left is decided again ([`adapt`]). Each program plans and verifies its own arena, and
 //! results pass from one to the next as tensors.
 //!
 //! **Invariants.** Arguments are brought into the format that a nest was compiled for (a conversion, if need be), and what a
 //! tensor stored by levels was checked for when it was made is what its kernels were proved with. The key of a chain holds the
 //! format of every argument; counts are sizes, so that other entries, none too, are the same code.
 
+mod adapt;
 mod compile;
 mod gaps;
 mod moves;
@@ -33,8 +35,9 @@ use tj_tensor::{Format, LevelFormat, LevelKind, Scalar, Tensor, Width};
 
 use crate::executable::Executable;
 
-pub(crate) use compile::{compile, compile_canonical, stored_inputs};
-pub(crate) use run::{Spent, converted_bytes, run};
+pub(crate) use adapt::{Decider, Rest};
+pub(crate) use compile::{Sparse, compile, compile_canonical, fills, stored_inputs};
+pub(crate) use run::{Ledger, Spent, converted_bytes, run};
 
 /// Programs in order.
 #[derive(Debug)]
@@ -48,6 +51,8 @@ pub(crate) struct Chain {
     pub produces: Vec<Source>,
     /// Arguments that are stored by levels and read as dense ones; tensors remember that.
     pub dense: Vec<u32>,
+    /// What is needed to decide again while it runs.
+    pub rest: Option<Rest>,
 }
 
 /// One step.

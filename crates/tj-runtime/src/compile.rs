@@ -142,7 +142,7 @@ fn check_counts(plan: &Plan) -> Result<(), Error> {
         check_count(&input.shape, input.dtype).map_err(too_large(name))?;
     }
     for query in &plan.queries {
-        let name = || format!("{} ({})", query.word, query.location);
+        let name = || query.to_string();
         check_count(&query.shape, query.dtype).map_err(too_large(name))?;
     }
     Ok(())

@@ -17,7 +17,7 @@ use tj_tensor::{Buffer, Tensor};
 use crate::bind::Values;
 use crate::cache::{self, Cached, Compiled, Facts};
 use crate::call::{Arguments, Call};
-use crate::chain::{self, Spent, storage_word};
+use crate::chain::{self, Decider, Ledger, Spent, storage_word};
 use crate::compile::compile;
 use crate::derive::statistics_words;
 use crate::error::Error;
@@ -171,17 +171,18 @@ pub fn fuse_with<A: Defer, R: Compute>(
 /// What ran, and what it cost.
 pub(crate) struct Ran {
     cached: Arc<Cached>,
-    spent: SmallVec<[Spent; 1]>,
+    ledger: Ledger,
 }
 
 impl Ran {
+    /// One program.
+    fn one(cached: &Arc<Cached>, spent: Spent) -> Ran {
+        let ledger = Ledger { spent: SmallVec::from_iter([spent]), ..Ledger::default() };
+        Ran { cached: cached.clone(), ledger }
+    }
+
     fn report(self) -> RunReport {
-        let executables = self.cached.executables();
-        let reports = self.spent.into_iter().map(|(number, cost, kernel_times)| {
-            let report = cost.report(&executables[number].program);
-            RunReport { kernel_times, ..report }
-        });
-        reports.reduce(RunReport::and_then).unwrap_or_default()
+        self.ledger.report(&self.cached.executables())
     }
 }
 
@@ -265,7 +266,7 @@ fn run_read(
     };
     if let (Compiled::One(executable), false) = (&cached.code, owned.is_empty()) {
         let (outputs, spent) = run_owned(executable, structure, &owned, values, options.max_bytes, times)?;
-        return Ok((outputs, Ran { cached: cached.clone(), spent: SmallVec::from_iter([spent]) }));
+        return Ok((outputs, Ran::one(&cached, spent)));
     }
     let inputs: SmallVec<[&Tensor; 8]> = structure.inputs().iter().map(|tensor| &**tensor).collect();
     let executable = match &cached.code {
@@ -275,8 +276,10 @@ fn run_read(
             let timed = times == Times::Measured;
             let arguments = arguments(structure, &owned);
             let numbers = structure.numbers();
-            let (outputs, spent) = chain::run(chain, arguments, &values, numbers, options.max_bytes, timed)?;
-            return Ok((outputs, Ran { cached: cached.clone(), spent: spent.into() }));
+            let decider = Some(Decider { scheduler, options });
+            let max = options.max_bytes;
+            let (outputs, ledger) = chain::run(chain, arguments, &values, numbers, max, timed, decider)?;
+            return Ok((outputs, Ran { cached: cached.clone(), ledger }));
         }
     };
     if !executable.program.binder.fits(&inputs, &values) {
@@ -289,7 +292,7 @@ fn run_read(
     }
     let (outputs, cost) = executable.finish(&call, structure.numbers(), SmallVec::new())?;
     let kernel_times = call.kernel_times(&executable.program);
-    Ok((outputs, Ran { cached: cached.clone(), spent: SmallVec::from_iter([(0, cost, kernel_times)]) }))
+    Ok((outputs, Ran::one(&cached, (0, cost, kernel_times))))
 }
 
 /// What a program does with data that are given to it for good.
@@ -408,7 +411,7 @@ fn compile_cached(
     let since = Instant::now();
     let (code, deferred) = if is_walked {
         let compiled = chain::compile(lazies, known, options, scheduler, &mut Silent)?;
-        (Compiled::Chain(compiled.chain), compiled.deferred)
+        (Compiled::Chain(Box::new(compiled.chain)), compiled.deferred)
     } else {
         let compiled = compile(lazies, known, options, scheduler, &mut Silent)?;
         let mut program = compiled.program;

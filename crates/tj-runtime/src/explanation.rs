@@ -22,7 +22,7 @@ use crate::outputs::{Compute, Lazies};
 use crate::page::page;
 use crate::program::Program;
 use crate::reason::reason;
-use crate::report::RunReport;
+use crate::report::{Kept, RunReport};
 use crate::select::Taken;
 use crate::stages;
 
@@ -47,6 +47,8 @@ pub struct Explanation {
     pub cache: Option<String>,
     /// How long each kernel took, if it was measured.
     pub times: Vec<(String, Duration)>,
+    /// Intermediate results of the run that a scheduler expected something of.
+    pub kept: Vec<Kept>,
 }
 
 /// The memory of temporaries for some sizes.
@@ -211,9 +213,11 @@ impl Explanation {
         page(self)
     }
 
-    /// Adds how long each kernel of a run took.
+    /// Adds how long each kernel of a run took, and how many entries intermediate results had that a scheduler expected
+    /// something of.
     pub fn add_run(&mut self, report: &RunReport) {
         self.times.clone_from(&report.kernel_times);
+        self.kept.clone_from(&report.kept);
     }
 
     /// Name and text of what is shown, in order.
@@ -222,9 +226,13 @@ impl Explanation {
             self.stages.iter().map(|(stage, _, text)| (stage.name(), text.clone())).collect();
         sections.extend(self.arena.as_ref().map(|arena| ("arena", arena.to_string())));
         sections.extend(self.cache.as_ref().map(|cache| ("cache", format!("{cache}\n"))));
-        if !self.times.is_empty() {
-            let line = |(name, time): &(String, Duration)| format!("{name}: {time:?}\n");
-            sections.push(("run", self.times.iter().map(line).collect()));
+        if !self.times.is_empty() || !self.kept.is_empty() {
+            let time = |(name, time): &(String, Duration)| format!("{name}: {time:?}\n");
+            let kept = |Kept { step, expected, found }: &Kept| {
+                format!("{step}: {expected} entries expected, {found} found\n")
+            };
+            let lines = self.times.iter().map(time).chain(self.kept.iter().map(kept));
+            sections.push(("run", lines.collect()));
         }
         sections
     }

@@ -63,14 +63,14 @@ pub use graph::CompiledGraph;
 pub use observe::{Observer, Silent, Stage};
 pub use options::{CompileOptions, MaxBytes};
 pub use outputs::{Compute, Lazies};
-pub use report::RunReport;
+pub use report::{Kept, RunReport};
 pub use select::{get_scheduler, set_scheduler, with_scheduler};
 // What a scheduler outside of this workspace needs, and a user of one.
 pub use tj_galley::{GalleyScheduler, Reassociate};
 pub use tj_ir::{LazyTensor, Source, defer, defer_owned};
 pub use tj_plan::{
     Backend, DefaultScheduler, Engine, GroupDecision, Grouping, InterpretKernel, InterpretPlan, On, Plan,
-    QueryId, Reason, Scheduler, Sizes, Unfused,
+    QueryId, Reason, Scheduler, Sizes, Surprise, Unfused,
 };
 pub use tj_tensor::Tensor;
 pub use view::OutputView;

@@ -437,7 +437,7 @@ impl Program {
         let inputs = plan.inputs.iter().enumerate();
         let inputs = inputs.map(|(n, input)| (&input.shape, format!("input {}", input_name(input, n))));
         let queries = plan.queries.iter();
-        let queries = queries.map(|query| (&query.shape, format!("{} ({})", query.word, query.location)));
+        let queries = queries.map(|query| (&query.shape, query.to_string()));
         let found = inputs.chain(queries).find_map(|(shape, tensor)| Some((huge(shape)?, tensor)));
         match found {
             Some((cause, tensor)) => Error::TooLarge { tensor, cause: Box::new(cause) },

@@ -42,6 +42,21 @@ pub struct RunReport {
     pub work: Option<u64>,
     /// Kernels in the order in which they ran, and how long each took; empty for calls that do not ask for it.
     pub kernel_times: Vec<(String, Duration)>,
+    /// How many entries a scheduler that reads data expected of intermediate results, and how many there were.
+    pub kept: Vec<Kept>,
+    /// How often what was left of a program was decided again while it ran, because of these.
+    pub decided_again: u64,
+}
+
+/// An intermediate result that is stored by levels.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// The operator, and the line that asked for it.
+    pub step: String,
+    /// The entries that were expected.
+    pub expected: u64,
+    /// The entries that there were.
+    pub found: u64,
 }
 
 impl RunReport {
@@ -49,6 +64,7 @@ impl RunReport {
     pub(crate) fn and_then(mut self, next: RunReport) -> RunReport {
         self.bindings.extend(next.bindings);
         self.kernel_times.extend(next.kernel_times);
+        self.kept.extend(next.kept);
         RunReport {
             input_bytes: self.input_bytes.max(next.input_bytes),
             temporary_bytes: self.temporary_bytes.max(next.temporary_bytes),
@@ -59,6 +75,8 @@ impl RunReport {
             allocations: self.allocations + next.allocations,
             bindings: self.bindings,
             kernel_times: self.kernel_times,
+            kept: self.kept,
+            decided_again: self.decided_again + next.decided_again,
             kernels: self.kernels + next.kernels,
             calls: self.calls,
             compilations: self.compilations + next.compilations,
@@ -126,6 +144,8 @@ impl Cost {
             copied_inputs: self.copied_inputs,
             donated_inputs: self.donated_inputs,
             work: self.work,
+            kept: Vec::new(),
+            decided_again: 0,
             kernel_times: Vec::new(),
         }
     }

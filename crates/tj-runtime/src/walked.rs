@@ -62,8 +62,9 @@ impl Walked {
         let plan = &canonical.plan;
         // A call may give them away.
         let named: Vec<bool> = plan.inputs.iter().map(|input| input.name.is_some()).collect();
-        let chain =
-            chain::compile_canonical(plan.clone(), &walked, &named, outputs, options, scheduler, clock)?;
+        let fills = chain::fills(outputs);
+        let sparse = chain::Sparse { inputs: &walked, owned: &named, fills: &fills };
+        let chain = chain::compile_canonical(plan.clone(), sparse, options, scheduler, clock)?;
         Ok(Some(Walked {
             may_be_stored: chain.may_be_stored(&walked),
             binder: Binder::new(&plan.symbols, &plan.inputs, inputs),
@@ -95,13 +96,8 @@ impl Walked {
                 inputs[*at] = tensor;
             }
         }
-        let (results, spent) = chain::run(&self.chain, inputs, &values, &self.numbers, max, timed)?;
-        let executables = self.chain.executables();
-        let reports = spent.into_iter().map(|(number, cost, kernel_times)| {
-            let report = cost.report(&executables[number].program);
-            RunReport { kernel_times, ..report }
-        });
-        let report = reports.reduce(RunReport::and_then).unwrap_or_default();
+        let (results, ledger) = chain::run(&self.chain, inputs, &values, &self.numbers, max, timed, None)?;
+        let report = ledger.report(&self.chain.executables());
         let symbols = self.binder.symbols().iter().zip(&values);
         let bindings = symbols.map(|(symbol, &value)| (symbol.to_string(), value)).collect();
         let report = RunReport { bindings, calls: 1, compilations: 1, ..report };

@@ -2,7 +2,7 @@
 
 use tensorjit::{
     Backend, CompileOptions, DefaultScheduler, GalleyScheduler, InterpretKernel, InterpretPlan, LazyTensor,
-    Level, Reassociate, Scalar, Scheduler, Tensor, Unfused, cache_report, compute_as,
+    Level, Reassociate, Scalar, Scheduler, Surprise, Tensor, Unfused, cache_report, compute_as,
 };
 
 use super::{Case, Compare};
@@ -11,6 +11,9 @@ use crate::program::Step;
 
 /// The engine that combines values in whatever order is short.
 const FREE: &str = "galley";
+
+/// As that, and it decides again after every step.
+const RESTLESS: &str = "galley, restless";
 
 /// Which engines run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +33,7 @@ pub fn runs(run: Run, seed: u64) -> Vec<Named> {
         parallel_work: Some(0),
         ..scheduled(DefaultScheduler.on(Backend::Cranelift))
     };
+    let free = GalleyScheduler::new(Reassociate::Expand);
     let all: Vec<Named> = vec![
         ("cranelift", scheduled(DefaultScheduler.on(Backend::Cranelift))),
         ("kernel interpreter", scheduled(InterpretKernel)),
@@ -37,7 +41,8 @@ pub fn runs(run: Run, seed: u64) -> Vec<Named> {
         ("cranelift, unfused", scheduled(Unfused)),
         ("cranelift, cut, 1 thread", cut(1)),
         ("galley, exact", scheduled(GalleyScheduler::exact())),
-        (FREE, scheduled(GalleyScheduler::new(Reassociate::Expand))),
+        (FREE, scheduled(free)),
+        (RESTLESS, scheduled(free.surprised_by(Surprise { times: 0, entries: 0, left: 0 }))),
     ];
     match run {
         Run::All => all,
@@ -76,7 +81,7 @@ pub fn check(case: &Case, engines: &[Named]) -> Result<(), String> {
             same_numbers && same_code(tensors_before, &tensors) && same_pattern(sizes_before, &sizes)
         });
         for (name, options) in engines {
-            if *name == FREE && !case.is_exact_in_any_order() {
+            if [FREE, RESTLESS].contains(name) && !case.is_exact_in_any_order() {
                 continue;
             }
             let fail = |problem: String| format!("{name}, round {round}: {problem}");

@@ -9,7 +9,7 @@ use tj_tensor::{DType, Scalar};
 use super::eliminate::Step;
 use super::form::{Form, Kind, Leaf, NodeId, members};
 use super::laws::{decides, is_free};
-use super::{Decided, Place, Rearranged};
+use super::{Decided, Elimination, Place, Rearranged};
 use crate::plan::{Plan, Produces, Query, QueryId};
 use crate::substitute::rename;
 
@@ -20,6 +20,7 @@ pub(super) struct Writer<'p> {
     arena: ExprArena,
     queries: Vec<Query>,
     places: Vec<Place>,
+    expected: Vec<(QueryId, u64)>,
     /// What queries of the old plan are in the new one.
     became: FxHashMap<u32, u32>,
     /// New queries by what they compute.
@@ -37,13 +38,14 @@ impl<'p> Writer<'p> {
             arena: ExprArena::new(),
             queries: Vec::new(),
             places: Vec::new(),
+            expected: Vec::new(),
             became: FxHashMap::default(),
             known: FxHashMap::default(),
         }
     }
 
-    /// Takes queries over as they are.
-    pub fn keep(&mut self, queries: &[QueryId]) {
+    /// Takes queries over as they are, with what is expected of them.
+    pub fn keep(&mut self, queries: &[QueryId], expected: &[(QueryId, u64)]) {
         for &id in queries {
             if self.became.contains_key(&id.0) {
                 continue;
@@ -54,15 +56,18 @@ impl<'p> Writer<'p> {
             let body = rename(&self.plan.arena, &mut self.arena, &mut done, query.body, &|q| became[&q]);
             let new = self.define(Query { body, ..query.clone() }, Place::Free);
             self.became.insert(id.0, new);
+            let own = expected.iter().find(|(known, _)| *known == id);
+            self.expected.extend(own.map(|(_, entries)| (QueryId(new), *entries)));
         }
     }
 
-    /// Writes a form, all reductions of which are eliminated, down as the query that it is of.
-    pub fn write(&mut self, form: &Form, query: QueryId) {
+    /// Writes a form, all reductions of which are eliminated as `steps` say, down as the query that it is of.
+    pub fn write(&mut self, form: &Form, query: QueryId, steps: &[Elimination]) {
         let mut results: Vec<u32> = Vec::with_capacity(form.steps.len());
-        for step in &form.steps {
+        for (step, done) in form.steps.iter().zip(steps) {
             let result = self.step(form, step, &results, query);
             results.push(result);
+            self.expected.extend(done.expected.map(|expected| (QueryId(result), expected)));
         }
         let root = self.plan.query(query);
         let is_last = |leaf: &Leaf| {
@@ -98,7 +103,7 @@ impl<'p> Writer<'p> {
             symbols: self.plan.symbols.clone(),
             numbers: self.plan.numbers.clone(),
         };
-        let decided = Decided { places: self.places, is_measured: self.is_measured };
+        let decided = Decided { places: self.places, is_measured: self.is_measured, expected: self.expected };
         Rearranged { plan, decided, inputs: Vec::new() }
     }
 

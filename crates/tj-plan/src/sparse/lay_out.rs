@@ -29,10 +29,20 @@ impl Cutter<'_> {
                 Way::Dense => waiting.extend(ids),
                 Way::Nest(found) => steps.push(self.nest_step(ids, *found)),
                 Way::Moved(moved) => {
-                    steps.push(Step { from: sources, gives: ids, program: StepProgram::Moved(moved) });
+                    steps.push(Step {
+                        from: sources,
+                        gives: ids,
+                        program: StepProgram::Moved(moved),
+                        expected: None,
+                    });
                 }
                 Way::Stretches(from, program) => {
-                    steps.push(Step { from, gives: ids, program: StepProgram::Stretches(program) });
+                    steps.push(Step {
+                        from,
+                        gives: ids,
+                        program: StepProgram::Stretches(program),
+                        expected: None,
+                    });
                 }
             }
         }
@@ -108,7 +118,7 @@ impl Cutter<'_> {
         };
         plan.queries = queries.iter().map(copied).collect();
         plan.produces = Produces(gives.iter().map(|id| place(Source::Def(id.0))).collect());
-        steps.push(Step { from, gives, program: StepProgram::Dense(Box::new(plan)) });
+        steps.push(Step { from, gives, program: StepProgram::Dense(Box::new(plan)), expected: None });
     }
 
     /// The work from which on a dense argument is put into another order first.
@@ -202,6 +212,8 @@ impl Cutter<'_> {
             None if self.is_dense(ids[0], &order, fill) => ResultKind::Dense,
             None => same_entries(&plan, &arguments, &order, inner, &extents[..rank]),
         };
+        let expected = self.decided.expected.iter().find(|(known, _)| *known == ids[0]);
+        let expected = expected.filter(|_| result == ResultKind::Stored).map(|(_, entries)| *entries);
         let nest = Nest {
             plan,
             arguments,
@@ -214,7 +226,7 @@ impl Cutter<'_> {
             fill,
             cost: order.cost,
         };
-        Step { from, gives: ids, program: StepProgram::Nest(Box::new(nest)) }
+        Step { from, gives: ids, program: StepProgram::Nest(Box::new(nest)), expected }
     }
 }
 

@@ -30,6 +30,19 @@ pub struct Step {
     pub gives: Vec<QueryId>,
     /// What it does.
     pub program: StepProgram,
+    /// How many entries its result is expected to have, if it is stored by levels and a scheduler expects something.
+    pub expected: Option<u64>,
+}
+
+impl Step {
+    /// What it takes, in rounds of loops, by the sizes that are known.
+    pub fn cost(&self) -> f64 {
+        match &self.program {
+            StepProgram::Dense(plan) => plan.queries.iter().map(|query| Sizes.count(&query.shape)).sum(),
+            StepProgram::Nest(nest) => nest.cost,
+            StepProgram::Stretches(_) | StepProgram::Moved(_) => 0.0,
+        }
+    }
 }
 
 /// What a step does.

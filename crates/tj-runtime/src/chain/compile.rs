@@ -12,6 +12,7 @@ use tj_plan::sparse::{Nest, ResultKind, StoredInput};
 use tj_plan::{Engine, Fused, Plan, Scheduler};
 use tj_tensor::Scalar;
 
+use super::adapt::Rest;
 use super::{Chain, NestCode, Part, Step, StretchCode, Work, declared_input, stored_input};
 use crate::compile::{Canonical, canonical, compile_plan, finish};
 use crate::derive::{counted, derived};
@@ -41,7 +42,9 @@ pub(crate) fn compile(
     let deferred = std::mem::take(&mut canonical.deferred);
     let inputs = stored_inputs(&canonical, scheduler);
     let Canonical { plan, owned, .. } = canonical;
-    let chain = compile_canonical(plan, &inputs, &owned, outputs, options, scheduler, &mut clock)?;
+    let fills = fills(outputs);
+    let sparse = Sparse { inputs: &inputs, owned: &owned, fills: &fills };
+    let chain = compile_canonical(plan, sparse, options, scheduler, &mut clock)?;
     Ok(Compiled { chain, deferred })
 }
 
@@ -56,26 +59,38 @@ pub(crate) fn stored_inputs(canonical: &Canonical, scheduler: &dyn Scheduler) ->
     if scheduler.reads_data() { counted(&canonical.plan, inputs) } else { inputs }
 }
 
-/// Compiles a canonical plan, whose inputs come like this; those that are `owned` may be updated.
+/// How the arguments of a plan come, and what its results are to be.
+#[derive(Clone, Copy)]
+pub(crate) struct Sparse<'s> {
+    /// How each argument is stored, if kernels walk it.
+    pub inputs: &'s [Option<StoredInput>],
+    /// Which arguments may be updated.
+    pub owned: &'s [bool],
+    /// The fill of each result; what has none is dense.
+    pub fills: &'s [Option<Scalar>],
+}
+
+/// The fills of results. What is asked for dense is written so.
+pub(crate) fn fills(outputs: &[LazyTensor]) -> Vec<Option<Scalar>> {
+    let fill = |output: &LazyTensor| match output.format() {
+        Some(format) if format.is_strided() => None,
+        Some(_) | None => output.fill(),
+    };
+    outputs.iter().map(fill).collect()
+}
+
+/// Compiles a canonical plan.
 pub(crate) fn compile_canonical(
     plan: Plan,
-    inputs: &[Option<StoredInput>],
-    owned: &[bool],
-    outputs: &[LazyTensor],
+    sparse: Sparse<'_>,
     options: &CompileOptions,
     scheduler: &dyn Scheduler,
     clock: &mut Clock<'_>,
 ) -> Result<Chain, Error> {
     let engine = options.engine(scheduler);
-    // What is asked for dense is written so.
-    let fill = |output: &LazyTensor| match output.format() {
-        Some(format) if format.is_strided() => None,
-        Some(_) | None => output.fill(),
-    };
-    let fills: Vec<Option<Scalar>> = outputs.iter().map(fill).collect();
-    let given = inputs;
+    let Sparse { inputs: given, owned, fills } = sparse;
     let queries = plan.queries.len();
-    let plan = apart(plan, given, &fills, owned);
+    let plan = apart(plan, given, fills, owned);
     let is_apart = plan.queries.len() != queries;
     // What moves entries is not rearranged.
     let Rearranged { mut plan, decided, inputs } = match has_moves(&plan) {
@@ -85,12 +100,13 @@ pub(crate) fn compile_canonical(
     let is_dense = |&at: &usize| given[at].is_some() && inputs[at].is_none();
     let dense = (0..inputs.len()).filter(is_dense).map(|at| at as u32).collect();
     let mut guards = std::mem::take(&mut plan.guards);
-    let found = steps(&plan, &inputs, &fills, owned, &decided);
+    let found = steps(&plan, &inputs, fills, owned, &decided);
     clock.done(Stage::Fuse, &|| match is_apart {
         false => explain::steps(&found),
         // Steps name the queries of this plan.
         true => format!("with moves apart:\n{}{}", explain::plan(&plan), explain::steps(&found)),
     });
+    let rest = Rest::of(&plan, &found, fills, owned);
     let mut compiled = Vec::with_capacity(found.len());
     let mut unchecked = Vec::new();
     for step in found {
@@ -143,7 +159,7 @@ pub(crate) fn compile_canonical(
         }
     }
     unchecked.append(&mut guards);
-    Ok(Chain { steps: compiled, symbols: plan.symbols, guards: unchecked, produces, dense })
+    Ok(Chain { steps: compiled, symbols: plan.symbols, guards: unchecked, produces, dense, rest })
 }
 
 fn compile_nest(

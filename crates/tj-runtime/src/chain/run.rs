@@ -1,5 +1,6 @@
 //! Runs a chain: arguments into their formats, programs in order, entries into tensors.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use rustc_hash::FxHashMap;
@@ -7,13 +8,14 @@ use smallvec::SmallVec;
 use tj_ir::expr::Source;
 use tj_kernel::lower::sparse::{Array, BLOCK, Tasks};
 use tj_plan::sparse::{Argument as Wanted, ResultKind};
+use tj_plan::{QueryId, Surprise};
 use tj_tensor::{
     Buffer, Coordinate, Duplicates, Format, Indices, Leaf, LeafKind, Level, LevelFormat, LevelKind, Order,
     Repeats, Scalar, SliceSpec, Tensor, Widths,
 };
 
 use super::gaps::{self, Block};
-use super::{Chain, NestCode, Part, Work, room};
+use super::{Chain, Decider, NestCode, Part, Rest, Step, Work, room};
 use crate::bind::{Binder, Values};
 use crate::budget;
 use crate::call::{Arguments, Call};
@@ -21,10 +23,39 @@ use crate::error::Error;
 use crate::executable::Executable;
 use crate::options::MaxBytes;
 use crate::program::internal;
-use crate::report::Cost;
+use crate::report::{Cost, Kept, RunReport};
 
 /// What a program of a chain cost, and how long its kernels took.
 pub(crate) type Spent = (usize, Cost, Vec<(String, Duration)>);
+
+/// What a run of a chain cost.
+#[derive(Debug, Default)]
+pub(crate) struct Ledger {
+    pub spent: SmallVec<[Spent; 1]>,
+    /// What was expected of steps, and found.
+    pub kept: Vec<Kept>,
+    /// What ran instead of the later steps, and what that cost.
+    pub rest: Option<Box<(Arc<Chain>, Ledger)>>,
+}
+
+impl Ledger {
+    /// The report of a run of these programs.
+    pub fn report(self, executables: &[&Executable]) -> RunReport {
+        let reports = self.spent.into_iter().map(|(number, cost, kernel_times)| {
+            let report = cost.report(&executables[number].program);
+            RunReport { kernel_times, ..report }
+        });
+        let report = reports.reduce(RunReport::and_then).unwrap_or_default();
+        let report = RunReport { kept: self.kept, ..report };
+        match self.rest.map(|rest| *rest) {
+            None => report,
+            Some((chain, ledger)) => {
+                let rest = ledger.report(&chain.executables());
+                report.and_then(RunReport { decided_again: rest.decided_again + 1, ..rest })
+            }
+        }
+    }
+}
 
 /// What all programs of a run share.
 pub(super) struct Runner<'r> {
@@ -33,10 +64,11 @@ pub(super) struct Runner<'r> {
     pub numbers: &'r [Scalar],
     pub max: MaxBytes,
     timed: bool,
-    pub(super) spent: Vec<Spent>,
+    pub(super) spent: SmallVec<[Spent; 1]>,
 }
 
-/// Runs a chain on its inputs, of which nobody else holds what may be written to; gives the results in the order in which they were asked for.
+/// Runs a chain on its inputs, of which nobody else holds what may be written to; gives the results in the order in which they
+/// were asked for. What is left may be decided again by `decider`.
 pub(crate) fn run(
     chain: &Chain,
     mut inputs: Vec<Tensor>,
@@ -44,8 +76,10 @@ pub(crate) fn run(
     numbers: &[Scalar],
     max: MaxBytes,
     timed: bool,
-) -> Result<(Vec<Tensor>, Vec<Spent>), Error> {
-    let mut runner = Runner { sizes, numbers, max, timed, spent: Vec::new() };
+    decider: Option<Decider<'_>>,
+) -> Result<(Vec<Tensor>, Ledger), Error> {
+    let mut runner = Runner { sizes, numbers, max, timed, spent: SmallVec::new() };
+    let mut kept: Vec<Kept> = Vec::new();
     let mut spread = 0_u64;
     for &at in &chain.dense {
         let tensor = &mut inputs[at as usize];
@@ -110,6 +144,25 @@ pub(crate) fn run(
             }
         };
         known.extend(step.gives.iter().copied().zip(results));
+        let Some((rest, decider)) = chain.rest.as_ref().zip(decider) else { continue };
+        let Some(query) = surprising(rest, step, &known, decider.scheduler.surprise(), &mut kept) else {
+            continue;
+        };
+        let mut computed: Vec<(QueryId, Tensor)> = known
+            .iter()
+            .filter_map(|(source, tensor)| match source {
+                Source::Def(q) => Some((QueryId(*q), tensor.clone())),
+                Source::Input(_) => None,
+            })
+            .collect();
+        computed.sort_by_key(|(query, _)| *query);
+        if let Some(chain) = rest.after(query, &inputs, &computed, decider)? {
+            drop(known);
+            inputs.extend(computed.into_iter().map(|(_, tensor)| tensor));
+            let (results, ledger) = run(&chain, inputs, sizes, numbers, max, timed, Some(decider))?;
+            let spent = runner.spent;
+            return Ok((results, Ledger { spent, kept, rest: Some(Box::new((chain, ledger))) }));
+        }
     }
     let result = |source: &Source| match source {
         // Whether an expression is its argument is nobody's business: what it stores is what differs from its fill.
@@ -122,7 +175,27 @@ pub(crate) fn run(
         Source::Def(_) => known.get(source).cloned().ok_or_else(|| internal("chain", &"a result is missing")),
     };
     let results = chain.produces.iter().map(result).collect::<Result<_, _>>()?;
-    Ok((results, runner.spent))
+    Ok((results, Ledger { spent: runner.spent, kept, rest: None }))
+}
+
+/// A query of a step that is so far from what was expected of it that what is left is decided again.
+fn surprising(
+    rest: &Rest,
+    step: &Step,
+    known: &FxHashMap<Source, Tensor>,
+    surprise: Surprise,
+    kept: &mut Vec<Kept>,
+) -> Option<QueryId> {
+    let mut found = None;
+    for source in &step.gives {
+        let (Source::Def(q), Some(tensor)) = (source, known.get(source)) else { continue };
+        let Some(own) = rest.kept(QueryId(*q), tensor) else { continue };
+        if rest.surprises(QueryId(*q), &own, surprise) {
+            found = Some(QueryId(*q));
+        }
+        kept.push(own);
+    }
+    found
 }
 
 impl Runner<'_> {
