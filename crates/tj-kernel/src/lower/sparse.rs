@@ -16,7 +16,8 @@
 //! of memory with three layers of bits over it, so that its entries come out in order without sorting.
 //!
 //! **Invariants.** Index arrays hold what their tensors were checked for (`Buffer::holds`), cursors stop at the ends of
-//! their lists, and entries are written only before the start of the next task: `verify` proves all of it.
+//! their lists, and entries are written only before the start of the next task: `verify` proves all of it. A place that is one of
+//! its tensor only where a loop runs, which need not depend on it, is that of no entry where the loop is empty.
 
 mod collect;
 mod late;
