@@ -181,6 +181,38 @@ fn rows_are_taken_by_a_list() {
     );
 }
 
+/// A fixed row or column is a list, whatever the order in which the tensor is stored.
+#[test]
+fn fixed_coordinates_are_found_before_all_loops() {
+    let stored = compute(a()).unwrap();
+    for format in ["csr", "csc", "coo", "csf(2)"] {
+        let a = defer(stored.with_format(&format.parse().unwrap()).unwrap());
+        let row = |at: i64| a.index([At::Index(at)]);
+        check(&row(5), &[([2], 3.0)]);
+        check(&row(-1), &[([N - 2], 4.0)]);
+        check::<1>(&row(2), &[]);
+        check(&a.index([at(None, None, 1), At::Index(2)]), &[([5], 3.0)]);
+        check(&(row(5) * 2.0 + row(1)), &[([2], 6.0), ([4], 2.0)]);
+        check::<1>(&(row(5) * row(1)), &[]);
+        check(&(&a * &a).index([At::Index(1)]), &[([4], 4.0)]);
+        check(&row(5).index([at(1, 9, 1)]), &[([1], 3.0)]);
+        check(&(&a * row(1)), &[([1, 4], 4.0)]);
+    }
+    // A graph is compiled before there are data; the row may be any.
+    let n = Dim::new("N", ..).unwrap();
+    let x = input("x", DType::F64, [n.clone(), n]).unwrap().with_format(&"csr".parse().unwrap());
+    let graph = CompiledGraph::new(
+        &[x.index([At::Index(5)]), x.index([at(None, None, 1), At::Index(-2)])],
+        CompileOptions::default(),
+    )
+    .unwrap();
+    let results = graph.call(&[("x", &stored)]).unwrap();
+    assert!(results.iter().all(|result| result.stored().is_some()));
+    assert_eq!(results.iter().map(|result| result.nnz().unwrap()).collect::<Vec<_>>(), [1, 1]);
+    assert_eq!(results[0].get(&[2]).unwrap().to_f64(), 3.0);
+    assert_eq!(results[1].get(&[N as usize - 1]).unwrap().to_f64(), 4.0);
+}
+
 /// What is moved is read as anything that is stored.
 #[test]
 fn programs_read_what_is_moved() {

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 use tj_ir::expr::{Indices, Source};
 use tj_ir::{Dim, Expr, ExprId};
-use tj_plan::sparse::{Argument, Nest, OperandLevel, followed};
+use tj_plan::sparse::{Argument, Nest, OperandLevel, followed, has_index};
 use tj_tensor::DType;
 
 use super::Walk;
@@ -88,6 +88,12 @@ fn loops_around(nest: &Nest, bodies: &[ExprId]) -> FxHashMap<ExprId, Vec<u32>> {
 }
 
 impl Reader {
+    /// Passes the levels whose coordinates are known before all loops, such as those of a fixed row.
+    pub fn locate_before_loops(&mut self) {
+        let is_fixed = |level: &&OperandLevel| !has_index(&self.at[level.dim]);
+        self.next = self.levels.iter().take_while(is_fixed).count();
+    }
+
     /// Whether its next level is a list that the loop of an index goes along.
     pub fn walks(&self, index: u32) -> bool {
         self.spread.is_none() && self.levels.get(self.next).is_some_and(|level| self.lists(level, index))
