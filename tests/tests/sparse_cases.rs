@@ -620,3 +620,14 @@ fn diagonals_that_may_be_empty_are_read_nowhere() {
         }
     }
 }
+
+/// A leaf of one value may be the fill at every position of dense levels, and is so after a copy, too.
+#[test]
+fn one_value_may_be_the_fill() {
+    for values in [vec![true, true], vec![]] {
+        let dense = dense(&[values.len()], &values).with_fill(Some(true.into())).unwrap();
+        let x = dense.with_format(&"{d0: dense} iso".parse().unwrap()).unwrap();
+        let found = everywhere(&defer(&x).permute(&[0]));
+        assert_eq!((found.to_vec::<bool>().unwrap(), found.fill()), (values, Some(Scalar::Bool(true))));
+    }
+}
