@@ -102,3 +102,14 @@ fn through_c() {
     let some = |info: &OpInfo| matches!(info.op, Op::Fmin | Op::Hypot | Op::Div);
     check(DType::F32, SHORT, some, &["c, unfused, 3 threads"]);
 }
+
+/// Random bits are made of a key and a counter: two of them are no third.
+#[test]
+fn random_bits_combine_nothing() {
+    let x = input("x", DType::I64, [Dim::from(4)]).expect("an input is well formed");
+    for sum in [x.reduce(Op::RandomBits, ()), x.reduce(ReduceOp::By(Op::RandomBits), 0)] {
+        let refused = sum.check().expect_err("it is refused").to_string();
+        assert!(refused.contains("random_bits: it does not combine two values of one kind"), "{refused}");
+    }
+    assert_eq!(ReduceOp::by_name("random_bits"), None);
+}

@@ -594,3 +594,40 @@ fn what_several_selections_need_is_computed_once() {
     });
     check(&deep, &[256.0, 32.0 * 256.0, 0.0]);
 }
+
+/// One element of a diagonal that may have none is read inside of a sum over at most that element: where the sum is over nothing
+/// there is no such place.
+#[test]
+fn diagonals_that_may_be_empty_are_read_nowhere() {
+    for format in ["csr", "csc", "coo", "{d0: hash, d1: dense}", "{d1: compressed, d0: dense}"] {
+        let x = defer(stored(&[2, 1], &[3, 5], 0, format));
+        // Of rows below the second there are no elements; the second row has one.
+        for ((first, second), above) in [((-2, -2), 0), ((1, 2), 0), ((-1, 1), 5)] {
+            let spread = x.diagonal(first).diag(second);
+            for (program, want) in [
+                (where_(&x.equal(&x), &spread, 0), [0, above, 0, 0]),
+                (&spread + &x, [3, 3 + above, 5, 5]),
+                (&spread * &x, [0, 3 * above, 0, 0]),
+                (spread, [0, above, 0, 0]),
+            ] {
+                let found = everywhere(&program);
+                assert_eq!(
+                    elements(&found),
+                    want.map(|value| format!("{value}i32")),
+                    "{format} {first} {second}"
+                );
+            }
+        }
+    }
+}
+
+/// A leaf of one value may be the fill at every position of dense levels, and is so after a copy, too.
+#[test]
+fn one_value_may_be_the_fill() {
+    for values in [vec![true, true], vec![]] {
+        let dense = dense(&[values.len()], &values).with_fill(Some(true.into())).unwrap();
+        let x = dense.with_format(&"{d0: dense} iso".parse().unwrap()).unwrap();
+        let found = everywhere(&defer(&x).permute(&[0]));
+        assert_eq!((found.to_vec::<bool>().unwrap(), found.fill()), (values, Some(Scalar::Bool(true))));
+    }
+}

@@ -164,6 +164,16 @@ fn products_by_blocks() {
     let (u, v) = (vector(1 << 30, 5, 2.0), vector(1 << 30, 7, 3.0));
     let size = 1 << 30;
     check(&kron(&u, &v), &[([0], 1.0), ([7], 3.0), ([5 * size], 2.0), ([5 * size + 7], 6.0)]);
+    // So could none that has been given another shape.
+    let side = 1 << 15;
+    let square = |vector: &LazyTensor| vector.reshape([side, side]);
+    let product = [([0, 0], 1.0), ([0, 7], 3.0), ([0, 5 * side], 2.0), ([0, 5 * side + 7], 6.0)];
+    check(&kron(&square(&u), &square(&v)), &product);
+    check(&kron(&square(&(&u * 2.0)), &square(&v)), &product.map(|(at, value)| (at, 2.0 * value)));
+    check(
+        &(kron(&square(&u), &square(&v)).index([At::Index(0)]) * 2.0),
+        &product.map(|(at, value)| ([at[1]], 2.0 * value)),
+    );
 }
 
 #[test]
@@ -181,6 +191,38 @@ fn rows_are_taken_by_a_list() {
     );
 }
 
+/// A fixed row or column is a list, whatever the order in which the tensor is stored.
+#[test]
+fn fixed_coordinates_are_found_before_all_loops() {
+    let stored = compute(a()).unwrap();
+    for format in ["csr", "csc", "coo", "csf(2)"] {
+        let a = defer(stored.with_format(&format.parse().unwrap()).unwrap());
+        let row = |at: i64| a.index([At::Index(at)]);
+        check(&row(5), &[([2], 3.0)]);
+        check(&row(-1), &[([N - 2], 4.0)]);
+        check::<1>(&row(2), &[]);
+        check(&a.index([at(None, None, 1), At::Index(2)]), &[([5], 3.0)]);
+        check(&(row(5) * 2.0 + row(1)), &[([2], 6.0), ([4], 2.0)]);
+        check::<1>(&(row(5) * row(1)), &[]);
+        check(&(&a * &a).index([At::Index(1)]), &[([4], 4.0)]);
+        check(&row(5).index([at(1, 9, 1)]), &[([1], 3.0)]);
+        check(&(&a * row(1)), &[([1, 4], 4.0)]);
+    }
+    // A graph is compiled before there are data; the row may be any.
+    let n = Dim::new("N", ..).unwrap();
+    let x = input("x", DType::F64, [n.clone(), n]).unwrap().with_format(&"csr".parse().unwrap());
+    let graph = CompiledGraph::new(
+        &[x.index([At::Index(5)]), x.index([at(None, None, 1), At::Index(-2)])],
+        CompileOptions::default(),
+    )
+    .unwrap();
+    let results = graph.call(&[("x", &stored)]).unwrap();
+    assert!(results.iter().all(|result| result.stored().is_some()));
+    assert_eq!(results.iter().map(|result| result.nnz().unwrap()).collect::<Vec<_>>(), [1, 1]);
+    assert_eq!(results[0].get(&[2]).unwrap().to_f64(), 3.0);
+    assert_eq!(results[1].get(&[N as usize - 1]).unwrap().to_f64(), 4.0);
+}
+
 /// What is moved is read as anything that is stored.
 #[test]
 fn programs_read_what_is_moved() {
@@ -189,6 +231,29 @@ fn programs_read_what_is_moved() {
     let x = defer(&Tensor::full([N as usize], 2.0).unwrap());
     let product = compute(b.matmul(&x)).unwrap();
     assert_eq!([0, 1, N as usize - 6].map(|i| product.get(&[i]).unwrap().to_f64()), [8.0, 0.0, 6.0]);
+}
+
+/// Sizes of factors that have been given another shape may be symbols.
+#[test]
+fn compiled_products_by_blocks() {
+    let [n, m] = ["N", "M"].map(|name| Dim::new(name, 1..).unwrap());
+    let factor = |name: &str| {
+        let x = input(name, DType::F64, [&n * &m]).unwrap().with_format(&"coo(1)".parse().unwrap());
+        x.reshape([n.clone(), m.clone()])
+    };
+    let output = kron(&factor("x"), &factor("y"));
+    let graph = CompiledGraph::new(&[output], CompileOptions::default()).unwrap();
+    let vector = |at: i64, value: f64| {
+        Tensor::coo([1 << 30], &[Tensor::from(vec![0, at])], vec![1.0, value], Duplicates::Refuse).unwrap()
+    };
+    let bindings = [("N", 1 << 10), ("M", 1 << 20)];
+    let results =
+        graph.call_with_bindings(&bindings, &[("x", &vector(5, 2.0)), ("y", &vector((1 << 20) + 7, 3.0))]);
+    let result = &results.unwrap()[0];
+    assert!(result.stored().is_some());
+    let found = [[0, 0], [0, 5 << 20], [1, 7], [1, (5 << 20) + 7]]
+        .map(|at| result.get(&at.map(|at| at as usize)).unwrap().to_f64());
+    assert_eq!((result.nnz().unwrap(), found), (4, [1.0, 2.0, 3.0, 6.0]));
 }
 
 /// A graph is compiled once for all sizes.

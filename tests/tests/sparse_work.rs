@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 
 use tensorjit::{
-    CompileOptions, DType, Duplicates, Format, Indices, InterpretKernel, InterpretPlan, LazyTensor, Leaf,
+    At, CompileOptions, DType, Duplicates, Format, Indices, InterpretKernel, InterpretPlan, LazyTensor, Leaf,
     Level, Scalar, Tensor, compute, compute_as, concat, defer, defer_owned, maximum, minimum, where_,
 };
 use tj_tests::engines::scheduled;
@@ -504,6 +504,18 @@ fn work_on_what_is_moved_follows_entries() {
         },
     ];
     check(&cases, &["csr", "csf(2)"]);
+}
+
+/// A row is counted and written, and nothing else is looked at.
+#[test]
+fn work_on_a_row_follows_its_entries() {
+    let cases = [Case {
+        name: "a row of A",
+        program: |d| d.a().index([At::Index(1)]) * 2.0,
+        work: |d| 2 * d.lists[0].iter().filter(|at| at.0 == 1).count(),
+        copies: 0,
+    }];
+    check(&cases, &["csr"]);
 }
 
 /// Rows that are dense are converted to columns, and lists of rows are scattered.

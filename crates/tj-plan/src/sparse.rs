@@ -213,6 +213,11 @@ pub fn plain(dim: &Dim) -> Option<u32> {
     dim.as_symbol().and_then(tj_ir::Symbol::as_index)
 }
 
+/// Whether an index map depends on an index.
+pub fn has_index(dim: &Dim) -> bool {
+    dim.symbols().any(|symbol| symbol.as_index().is_some())
+}
+
 /// The index that an index map follows step by step, and how far ahead of it the map is.
 pub fn followed(dim: &Dim) -> Option<(u32, Dim)> {
     let mut indices = dim.symbols().filter(|symbol| symbol.as_index().is_some());
@@ -231,6 +236,8 @@ pub struct Access {
     pub source: Source,
     /// Where.
     pub at: Indices,
+    /// Whether each dimension has one coordinate only.
+    pub is_single: Vec<bool>,
 }
 
 #[cfg(test)]

@@ -164,13 +164,14 @@ impl Reducer {
             &Combines::Named(op) => op,
             &Combines::Table(op) => match ReduceOp::of_truths(op) {
                 Some(bits) => return Ok(reduce_in(op.name(), bits, arg, axes, DType::Bool, location)),
-                None => ReduceOp::of(op).ok_or_else(|| {
-                    let problem =
-                        format!("it has {} arguments, and a reduction combines two", op.info().arity);
-                    IrError::new(Cause::Argument { op: op.name(), problem }, location)
-                })?,
+                None => ReduceOp::of(op).ok_or_else(|| refused(op, location))?,
             },
         };
+        if let ReduceOp::By(by) = op
+            && ReduceOp::of(by).is_none()
+        {
+            return Err(refused(by, location));
+        }
         if op == ReduceOp::By(Op::Hypot) && !arg.dtype().is_complex() {
             // The length of one number is its absolute value.
             let length =
@@ -179,6 +180,15 @@ impl Reducer {
         }
         Ok(reduce(op, arg, axes, location))
     }
+}
+
+/// Why an operator is no reduction.
+fn refused(op: Op, location: &'static Location<'static>) -> IrError {
+    let problem = match op.info().arity {
+        2 => "it does not combine two values of one kind, as a reduction does".to_string(),
+        arity => format!("it has {arity} arguments, and a reduction combines two"),
+    };
+    IrError::new(Cause::Argument { op: op.name(), problem }, location)
 }
 
 impl LazyTensor {

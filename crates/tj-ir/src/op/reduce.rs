@@ -30,6 +30,12 @@ pub enum ReduceOp {
     By(Op),
 }
 
+/// Whether an operator combines two values of one kind: random bits are made of a key and a counter, and what a value is said to
+/// be outside of entries is no second value.
+fn combines(op: Op) -> bool {
+    op.info().arity == 2 && !matches!(op, Op::RandomBits | Op::Filled)
+}
+
 impl ReduceOp {
     /// Those with names of their own.
     pub const ALL: [ReduceOp; 7] = [
@@ -49,10 +55,11 @@ impl ReduceOp {
     /// assert_eq!(ReduceOp::of(Op::Add), Some(ReduceOp::Sum));
     /// assert_eq!(ReduceOp::of(Op::Logaddexp), Some(ReduceOp::By(Op::Logaddexp)));
     /// assert_eq!(ReduceOp::of(Op::Exp), None);
+    /// assert_eq!(ReduceOp::of(Op::RandomBits), None);
     /// ```
     pub fn of(op: Op) -> Option<ReduceOp> {
         let named = ReduceOp::ALL.into_iter().find(|known| known.op() == op);
-        named.or_else(|| (op.info().arity == 2).then_some(ReduceOp::By(op)))
+        named.or_else(|| combines(op).then_some(ReduceOp::By(op)))
     }
 
     /// What combines truth values as a logical operator does, whatever they are the truth of.

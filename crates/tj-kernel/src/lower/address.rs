@@ -151,9 +151,14 @@ impl Ctx<'_> {
     /// then nobody has promised that the read is inside of its source: the element of an axis that may have none, which
     /// a concatenation reads at a clamped position, is read only where there is one.
     pub(super) fn may_leave_loops(&self, source: Source, at: &[Dim]) -> bool {
-        let plain = |at: &Dim| at.as_symbol().is_some_and(|symbol| symbol.as_index().is_some());
-        let shape = self.plan.shape_of(source);
-        at.iter().zip(shape).all(|(at, extent)| plain(at) || self.is_inside(at, extent))
+        at.iter().zip(self.plan.shape_of(source)).all(|(at, extent)| self.is_always_inside(at, extent))
+    }
+
+    /// Whether an index map is inside of an axis by itself, whatever loops are empty: an index that stands alone has been bound
+    /// by its loop.
+    pub(super) fn is_always_inside(&self, at: &Dim, extent: &Dim) -> bool {
+        let is_plain = at.as_symbol().is_some_and(|symbol| symbol.as_index().is_some());
+        is_plain || self.is_inside(at, extent)
     }
 
     /// Whether the least and the greatest value that an index can be seen to have are inside.

@@ -16,7 +16,8 @@
 //! of memory with three layers of bits over it, so that its entries come out in order without sorting.
 //!
 //! **Invariants.** Index arrays hold what their tensors were checked for (`Buffer::holds`), cursors stop at the ends of
-//! their lists, and entries are written only before the start of the next task: `verify` proves all of it.
+//! their lists, and entries are written only before the start of the next task: `verify` proves all of it. A place that is one of
+//! its tensor only where a loop runs, which need not depend on it, is that of no entry where the loop is empty.
 
 mod collect;
 mod late;
@@ -116,13 +117,14 @@ pub fn tasks(nest: &Nest) -> Tasks {
     if first as usize >= rank {
         return Tasks::One;
     }
-    let readers = readers::readers(nest);
+    let mut readers = readers::readers(nest);
+    readers.iter_mut().for_each(Reader::locate_before_loops);
     let walks = |id: ExprId| readers.iter().any(|reader| reader.id == id && reader.walks(first));
     let walkers: Vec<&Reader> = readers.iter().filter(|reader| reader.walks(first)).collect();
     match (whole_tree(nest, &spaces).at(&walks), walkers.as_slice()) {
         (Tree::All, []) if first == 0 => Tasks::Rows,
-        // A slice is not all of a list.
-        (Tree::Leaf(_), [reader]) if reader.part(nest).is_none() => Tasks::Entries,
+        // A slice is not all of a list, and a list below a fixed coordinate is not all of a level.
+        (Tree::Leaf(_), [reader]) if reader.next == 0 && reader.part(nest).is_none() => Tasks::Entries,
         (Tree::All | Tree::Leaf(_) | Tree::And(_) | Tree::Or(_), _) => Tasks::One,
     }
 }

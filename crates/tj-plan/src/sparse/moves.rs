@@ -26,7 +26,7 @@ use tj_library::moves::{Place, Test};
 use tj_tensor::{DType, Format, Scalar, Width};
 
 use super::space::is_over_nothing;
-use super::{StoredInput, followed};
+use super::{StoredInput, followed, has_index};
 use crate::plan::{Plan, Query, QueryId, RootCall};
 pub use apart::{apart, has_moves};
 
@@ -140,7 +140,7 @@ pub(super) type Stores<'s> = &'s dyn Fn(Source) -> Option<&'s StoredInput>;
 
 /// Whether no list follows an index map.
 pub(super) fn is_unfollowed(dim: &Dim) -> bool {
-    dim.symbols().any(|symbol| symbol.as_index().is_some()) && followed(dim).is_none()
+    has_index(dim) && followed(dim).is_none()
 }
 
 /// A query as one that is put together of entries, if it is one and its loops would not follow lists.

@@ -10,7 +10,7 @@ use tj_ir::expr::Source;
 use tj_ir::{Dim, Expr, ExprArena, ExprId, ReduceOp};
 
 use super::space::{Space, Tree, is_neutral, visited};
-use super::{Access, StoredInput, followed, plain};
+use super::{Access, StoredInput, followed, has_index, plain};
 use crate::scheduler::Sizes;
 
 /// Elements of an axis, for guesses.
@@ -193,7 +193,10 @@ impl Question<'_> {
         let own = stored.order();
         let place = |dim: usize| {
             let index = followed(&access.at[dim]);
-            index.and_then(|(index, _)| loops.iter().position(|&l| l == index)).unwrap_or(loops.len())
+            let in_loops = index.and_then(|(index, _)| loops.iter().position(|&l| l == index));
+            // A fixed row is found before all loops, unless there is no other.
+            let is_fixed = !has_index(&access.at[dim]) && !access.is_single[dim];
+            if is_fixed { 0 } else { 1 + in_loops.unwrap_or(loops.len()) }
         };
         let mut sorted = own.clone();
         // What no loop outside reads one by one stays behind, in its own order.

@@ -348,7 +348,8 @@ impl Cutter<'_> {
             if let Expr::Read { source, at } = arena.node(node)
                 && self.stored(*source).is_some()
             {
-                accesses.push(Access { id: node, source: *source, at: at.clone() });
+                let is_single = self.plan.shape_of(*source).iter().map(|size| *size == Dim::ONE).collect();
+                accesses.push(Access { id: node, source: *source, at: at.clone(), is_single });
             }
         }
         let orders = bodies.iter().map(|&body| {

@@ -348,7 +348,7 @@ fn stretches_are_of_one_axis_and_elementwise() {
         &with(&times("runs_a[i0, i1]", "steps_b[0, i1]")),
         expect![[r#"
         r: loops [1, 0]  -> Stored
-          {d1: dense, d0: compressed(u32, u64)}; {d1: dense, d0: compressed(u32, u64)}
+          {d1: dense, d0: compressed(u32, u64)}; {d0: dense, d1: compressed(u32, u64)}
     "#]],
     );
     // Along the runs, and across them.

@@ -497,6 +497,10 @@ impl Sorted {
         let n = self.n();
         let covered = n == self.reached || kind == LeafKind::Values;
         let refuse = |reason: &str| Err(TensorError::Format { reason: reason.into() });
+        if n == 0 && kind == LeafKind::Iso {
+            // Whatever positions there are hold the fill.
+            return Ok(Leaf::Iso(self.fill));
+        }
         if !covered {
             return refuse("a leaf of one value needs levels that store nothing but entries");
         }

@@ -1,8 +1,9 @@
 //! Reads of what is stored by levels, and how far each has gone.
 
+use rustc_hash::FxHashMap;
 use tj_ir::expr::{Indices, Source};
 use tj_ir::{Dim, Expr, ExprId};
-use tj_plan::sparse::{Argument, Nest, OperandLevel, followed};
+use tj_plan::sparse::{Argument, Nest, OperandLevel, followed, has_index};
 use tj_tensor::DType;
 
 use super::Walk;
@@ -15,6 +16,9 @@ pub(super) struct Reader {
     pub argument: usize,
     pub at: Indices,
     pub levels: Vec<OperandLevel>,
+    /// The indices of the loops that it is read inside of, wherever it is read, and that may be empty: then nobody has promised
+    /// that its place is one of its tensor.
+    pub inside: Vec<u32>,
     /// The level that it has not gone through yet.
     pub next: usize,
     /// Its position in the level before that.
@@ -36,6 +40,7 @@ pub(super) fn readers(nest: &Nest) -> Vec<Reader> {
     let arena = &nest.plan.arena;
     let mut found = Vec::new();
     let bodies: Vec<ExprId> = nest.plan.queries.iter().map(|query| query.body).collect();
+    let mut inside = loops_around(nest, &bodies);
     for id in arena.reachable(&bodies) {
         if let Expr::Read { source: Source::Input(i), at } = arena.node(id)
             && let Argument::Stored(operand) = &nest.arguments[*i as usize]
@@ -45,6 +50,7 @@ pub(super) fn readers(nest: &Nest) -> Vec<Reader> {
                 argument: *i as usize,
                 at: at.clone(),
                 levels: operand.levels(),
+                inside: inside.remove(&id).unwrap_or_default(),
                 next: 0,
                 position: None,
                 present: None,
@@ -58,7 +64,36 @@ pub(super) fn readers(nest: &Nest) -> Vec<Reader> {
     found
 }
 
+/// For each node, the indices that may have no value and whose loops are around it wherever it stands: axes of the result, and
+/// reductions.
+fn loops_around(nest: &Nest, bodies: &[ExprId]) -> FxHashMap<ExprId, Vec<u32>> {
+    let arena = &nest.plan.arena;
+    let may_be_empty = |index: &u32| Dim::ONE.known_le(&nest.extents[*index as usize]) != Some(true);
+    let axes = 0..nest.plan.queries[0].shape.len() as u32;
+    let axes: Vec<u32> = axes.filter(may_be_empty).collect();
+    let mut around: FxHashMap<ExprId, Vec<u32>> = FxHashMap::default();
+    around.extend(bodies.iter().map(|&body| (body, axes.clone())));
+    // Parents first.
+    for id in arena.reachable(bodies).into_iter().rev() {
+        let mut own = around[&id].clone();
+        if let Expr::Reduce { index, .. } = arena.node(id) {
+            own.extend(index.as_index().filter(may_be_empty));
+        }
+        for &child in arena.node(id).children() {
+            let known = around.entry(child).or_insert_with(|| own.clone());
+            known.retain(|index| own.contains(index));
+        }
+    }
+    around
+}
+
 impl Reader {
+    /// Passes the levels whose coordinates are known before all loops, such as those of a fixed row.
+    pub fn locate_before_loops(&mut self) {
+        let is_fixed = |level: &&OperandLevel| !has_index(&self.at[level.dim]);
+        self.next = self.levels.iter().take_while(is_fixed).count();
+    }
+
     /// Whether its next level is a list that the loop of an index goes along.
     pub fn walks(&self, index: u32) -> bool {
         self.spread.is_none() && self.levels.get(self.next).is_some_and(|level| self.lists(level, index))
@@ -124,9 +159,29 @@ impl Walk<'_> {
     fn step(&mut self, at: usize, coordinate: Value, level: OperandLevel) {
         let position = self.position(at);
         let extent = self.nest.plan.inputs[self.readers[at].argument].shape[level.dim].clone();
+        if !self.ctx.is_always_inside(&self.readers[at].at[level.dim], &extent) {
+            self.only_where_read(at);
+        }
         let extent = self.ctx.size(&extent);
         let start = self.ctx.b.binary(BinOp::Mul, position, extent);
         self.readers[at].position = Some(self.ctx.b.binary(BinOp::Add, start, coordinate));
+    }
+
+    /// Takes a reader for one without an entry where a loop that it is read inside of, and that has not been opened yet, is empty.
+    fn only_where_read(&mut self, at: usize) {
+        let closed = |index: &u32| !self.ctx.index.contains_key(index);
+        let closed: Vec<u32> = self.readers[at].inside.iter().copied().filter(closed).collect();
+        for index in closed {
+            let extent = self.nest.extents[index as usize].clone();
+            let (zero, end) = (self.ctx.b.int(0), self.ctx.size(&extent));
+            let some = self.ctx.b.compare(CmpOp::Lt, zero, end);
+            let present = match self.readers[at].present {
+                Some(present) => self.ctx.b.binary(BinOp::And, present, some),
+                None => some,
+            };
+            self.readers[at].present = Some(present);
+            self.readers[at].is_readable = false;
+        }
     }
 
     /// The part of a reader's next list that a loop goes along: all of it, if the index is read as it is.

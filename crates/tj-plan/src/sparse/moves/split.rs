@@ -2,12 +2,14 @@
 //!
 //! A Kronecker product reads one factor at the quotients of its indices and the other at the remainders. Moved apart, each
 //! factor would have as many entries as the result has elements for each of its own. With two axes in place of each such
-//! one both are read at indices, and the product of entries is then given its shape.
+//! one both are read at indices, and the product of entries is then given its shape. A factor that has another shape than what
+//! it is stored in is read at sums of such digits; it becomes a move by itself, in its own shape.
 
 use tj_ir::dim::Factor;
 use tj_ir::expr::Indices;
 use tj_ir::{Dim, Expr, Shape};
 
+use super::super::has_index;
 use super::super::steps::Cutter;
 use super::apart::Apart;
 use super::is_unfollowed;
@@ -27,12 +29,13 @@ pub(super) fn split(cutter: &Cutter<'_>, id: QueryId) -> Option<Apart> {
             continue;
         }
         for dim in at.iter().filter(|dim| is_unfollowed(dim)) {
-            let (index, divisor, is_quotient) = part(dim)?;
-            let known = by.get_mut(index as usize)?;
-            if known.get_or_insert_with(|| divisor.clone()) != divisor {
-                return None;
+            for Part { index, by: divisor, is_quotient } in parts(dim)? {
+                let known = by.get_mut(index as usize)?;
+                if *known.get_or_insert_with(|| divisor.clone()) != divisor {
+                    return None;
+                }
+                *(if is_quotient { &mut quotients } else { &mut remainders }) += 1;
             }
-            *(if is_quotient { &mut quotients } else { &mut remainders }) += 1;
         }
     }
     if quotients == 0 || remainders == 0 {
@@ -55,17 +58,35 @@ pub(super) fn split(cutter: &Cutter<'_>, id: QueryId) -> Option<Apart> {
     Some(Apart { node: query.body, shape, inside, read })
 }
 
-/// The index that a map divides, by what, and whether it is the quotient.
-fn part(dim: &Dim) -> Option<(u32, &Dim, bool)> {
-    let summands = dim.summands().ok()?;
-    let [summand] = summands.as_slice() else { return None };
-    let (1, [(factor, 1)]) = (summand.coeff, summand.factors.as_slice()) else { return None };
-    let (of, by, is_quotient) = match *factor {
-        Factor::FloorDiv(of, by) => (of, by, true),
-        Factor::Modulo(of, by) => (of, by, false),
-        Factor::Symbol(_) | Factor::Min(..) | Factor::Max(..) => return None,
-    };
-    let index = of.as_symbol()?.as_index()?;
-    let is_size = by.symbols().all(|symbol| symbol.as_index().is_none());
-    is_size.then_some((index, by, is_quotient))
+/// A quotient or a remainder of an index.
+struct Part {
+    index: u32,
+    by: Dim,
+    is_quotient: bool,
+}
+
+/// The quotients and remainders of indices in an index map, such as both digits of a row that has been given another shape;
+/// `None` if anything else in it depends on indices by more than sums.
+fn parts(dim: &Dim) -> Option<Vec<Part>> {
+    let mut found = Vec::new();
+    for summand in dim.summands().ok()? {
+        for (factor, power) in summand.factors {
+            let (of, by, is_quotient) = match factor {
+                Factor::Symbol(_) => continue,
+                Factor::FloorDiv(of, by) => (of, by, true),
+                Factor::Modulo(of, by) => (of, by, false),
+                Factor::Min(a, b) | Factor::Max(a, b) if !has_index(a) && !has_index(b) => continue,
+                Factor::Min(..) | Factor::Max(..) => return None,
+            };
+            if !has_index(of) && !has_index(by) {
+                continue;
+            }
+            let index = of.as_symbol()?.as_index()?;
+            if has_index(by) || power != 1 {
+                return None;
+            }
+            found.push(Part { index, by: by.clone(), is_quotient });
+        }
+    }
+    Some(found)
 }
