@@ -10,7 +10,7 @@ use tj_galley::bound::Bounds;
 use tj_galley::cost::Facts;
 use tj_galley::sample::Samples;
 use tj_galley::search::{Seen, search};
-use tj_galley::statistics::Statistics;
+use tj_galley::statistics::{Loops, Statistics};
 use tj_ir::trace::trace;
 use tj_ir::{InputDecl, Source};
 use tj_plan::derive::form::{Form, Kind, Leaf, NodeId};
@@ -149,7 +149,7 @@ fn pattern(
     let root = all.roots.last().ok_or("a plan without queries")?.query;
     let form = form_of(&plan, &fill_of(&inputs), &all, root, Shape::Written, &[]);
     let start = form.ok_or_else(|| format!("{case} has no form"))?;
-    let statistics = Statistics::new(&plan, &inputs);
+    let statistics = Statistics::new(&plan, &inputs, Loops::Guessed);
     let facts = Facts::new(&statistics, &start, false);
     let way = search(&facts, &start, &mut Seen::default()).ok_or_else(|| format!("{case} has no way"))?;
     let bounds = Bounds::new(&plan, &inputs).way(&start, &way.steps);

@@ -142,6 +142,8 @@ struct Factor {
     support: Arc<Support>,
     levels: SmallVec<[u8; 4]>,
     is_input: bool,
+    /// Whether it is read as a dense one: what it leaves out is computed, and only not kept.
+    is_spread: bool,
 }
 
 impl<'s> Facts<'s> {
@@ -159,15 +161,20 @@ impl<'s> Facts<'s> {
     /// What a step costs, when those before it gave what is `known`. It may be kept as a dense tensor whatever it is.
     pub fn price(&self, form: &Form, step: &Step, known: &Known, keeps_dense: bool) -> Priced {
         let size = |index: u8| self.size(index);
-        let factors = self.factors(form, step.body, known);
+        let all = self.factors(form, step.body, known).into_iter();
+        let (spread, factors): (SmallVec<[Factor; 6]>, SmallVec<[Factor; 6]>) =
+            all.partition(|factor| factor.is_spread);
         let supports: SmallVec<[&Support; 6]> = factors.iter().map(|factor| &*factor.support).collect();
+        let deciding: SmallVec<[&Support; 6]> =
+            factors.iter().chain(&spread).map(|factor| &*factor.support).collect();
         let all = step.indices();
         let kept = step.axes.iter().fold(0, |all, &axis| all | bit(axis));
         let cells: f64 = step.axes.iter().map(|&axis| size(axis)).product();
         let mut result =
-            (!supports.is_empty()).then(|| self.statistics.sums.kept(&supports, all, kept, &size));
+            (!deciding.is_empty()).then(|| self.statistics.sums.kept(&deciding, all, kept, &size));
         let (mut loops, order, mut rounds) = self.loops(form, step, &factors, &supports);
         if rounds > LOOKED_AT
+            && spread.is_empty()
             && let Some(ways) = self.statistics.samples.ways(form, step)
         {
             // Degrees do not see circles: all that runs inside of them, and what is kept, follows what was found.
@@ -386,10 +393,12 @@ impl<'s> Facts<'s> {
 
     fn factor(&self, form: &Form, node: NodeId, known: &Known) -> Option<Factor> {
         let support = self.support(form, node, known)?;
+        let mut is_spread = false;
         let (levels, is_input) = match &form.node(node).kind {
             Kind::Read(leaf) => match &form.leaves[*leaf as usize] {
                 Leaf::Source(Source::Input(i), at) => {
                     let own = self.statistics.argument(*i);
+                    is_spread = own.is_some_and(|own| own.is_spread);
                     let levels = own.map_or_else(|| (0..at.len()).collect(), |own| own.order.clone());
                     (levels.into_iter().filter_map(|dim| Some(plain(&at[dim])? as u8)).collect(), true)
                 }
@@ -398,7 +407,7 @@ impl<'s> Facts<'s> {
             },
             Kind::Const(_) | Kind::Number(_) | Kind::Size(_) | Kind::Map(..) => (SmallVec::new(), false),
         };
-        Some(Factor { support, levels, is_input })
+        Some(Factor { support, levels, is_input, is_spread })
     }
 
     /// Where a node differs from its fill; none if that may be everywhere.

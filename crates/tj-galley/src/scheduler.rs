@@ -13,7 +13,7 @@ use tj_tensor::Tensor;
 use crate::bound::Bounds;
 use crate::cost::{Facts, short};
 use crate::search::{FULL, Seen, Way, search, written};
-use crate::statistics::Statistics;
+use crate::statistics::{Loops, Statistics};
 
 /// Another way is taken if it is expected to cost less than this part of the one that is written.
 const MARGIN: f64 = 0.8;
@@ -181,7 +181,9 @@ impl GalleyScheduler {
         is_finite: bool,
     ) -> Planned {
         let inputs = &without(inputs, dense);
-        let statistics = Statistics::new(plan, inputs);
+        let is_measured = self.reassociate != Reassociate::Never;
+        let loops = if is_measured { Loops::Measured } else { Loops::Guessed };
+        let statistics = Statistics::new(plan, inputs, loops);
         let all = roots(plan);
         let elements = |&at: &u32| Sizes.count(&plan.inputs[at as usize].shape);
         let cost = dense.iter().map(elements).map(|elements| SPREAD * elements).sum();

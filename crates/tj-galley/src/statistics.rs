@@ -5,6 +5,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use tj_plan::sparse::StoredInput;
+use tj_plan::sparse::steps::spreads;
 use tj_plan::{Plan, Sizes};
 use tj_tensor::Tensor;
 
@@ -33,11 +34,22 @@ pub struct Argument {
     pub shape: SmallVec<[f64; 4]>,
     /// Its dimensions in the order of its levels.
     pub order: SmallVec<[usize; 4]>,
+    /// Whether kernels read it as a dense one: no loop is led by its list.
+    pub is_spread: bool,
+}
+
+/// What orders of loops follow from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loops {
+    /// The sizes and counts of the data.
+    Measured,
+    /// Guesses that are the same for all data.
+    Guessed,
 }
 
 impl<'p> Statistics<'p> {
     /// Reads those of the arguments that are stored by levels, as `inputs` says.
-    pub fn new(plan: &'p Plan, inputs: &[Option<StoredInput>]) -> Statistics<'p> {
+    pub fn new(plan: &'p Plan, inputs: &[Option<StoredInput>], loops: Loops) -> Statistics<'p> {
         let all: SmallVec<[(usize, &StoredInput, &Tensor); 8]> = inputs
             .iter()
             .zip(&plan.inputs)
@@ -58,6 +70,10 @@ impl<'p> Statistics<'p> {
         let frames: FxHashMap<usize, Arc<Frame>> =
             counted.into_iter().map(|(size, all)| (size, Arc::new(Frame::of(size, &all)))).collect();
         let mut arguments = vec![None; inputs.len()];
+        let are_spread = match loops {
+            Loops::Measured => spreads(plan, inputs),
+            Loops::Guessed => vec![false; inputs.len()],
+        };
         for (at, stored, data) in all {
             let count = data.stored_count() as f64;
             let degrees = |axis: usize| {
@@ -72,6 +88,7 @@ impl<'p> Statistics<'p> {
                 degrees: (0..data.rank()).map(degrees).collect(),
                 shape: plan.inputs[at].shape.iter().map(|dim| Sizes.guess(dim).max(1.0)).collect(),
                 order: stored.order().into_iter().collect(),
+                is_spread: are_spread[at],
             });
         }
         Statistics { arguments, sums: Sums::default(), samples: Samples::new(plan) }

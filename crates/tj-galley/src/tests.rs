@@ -15,7 +15,7 @@ use crate::GalleyScheduler;
 use crate::cost::Facts;
 use crate::frame::Frame;
 use crate::search::{Seen, Way, search, search_within};
-use crate::statistics::Statistics;
+use crate::statistics::{Loops, Statistics};
 use crate::support::{Degrees, Sums, Support};
 
 /// A small generator of numbers (splitmix64).
@@ -102,7 +102,7 @@ fn with_form<R>(output: &LazyTensor, shape: Shape, f: impl FnOnce(&Facts<'_>, &F
     let all = roots(&plan);
     let root = all.roots.last().unwrap().query;
     let form = form_of(&plan, &fill_of(&inputs), &all, root, shape, &[]).unwrap();
-    let statistics = Statistics::new(&plan, &inputs);
+    let statistics = Statistics::new(&plan, &inputs, Loops::Guessed);
     f(&Facts::new(&statistics, &form, false), &form)
 }
 

@@ -13,7 +13,7 @@ use super::{Bound, Bounds, chain};
 use crate::GalleyScheduler;
 use crate::cost::Facts;
 use crate::search::{Seen, search};
-use crate::statistics::Statistics;
+use crate::statistics::{Loops, Statistics};
 use crate::tests::{Random, csr, graph, plan_of};
 
 fn set(indices: &[u8]) -> IndexSet {
@@ -307,7 +307,7 @@ fn estimates_are_capped_by_bounds() {
     let all = roots(&plan);
     let root = all.roots.last().unwrap().query;
     let form = form_of(&plan, &fill_of(&inputs), &all, root, Shape::Written, &[]).unwrap();
-    let statistics = Statistics::new(&plan, &inputs);
+    let statistics = Statistics::new(&plan, &inputs, Loops::Guessed);
     let facts = Facts::new(&statistics, &form, false);
     let mut way = search(&facts, &form, &mut Seen::default()).unwrap();
     let bounds = Bounds::new(&plan, &inputs).way(&form, &way.steps);

@@ -8,7 +8,7 @@
 
 use rustc_hash::FxHashMap;
 use tj_ir::expr::Source;
-use tj_ir::{Dim, Expr, ExprArena, ExprId};
+use tj_ir::{Dim, Expr, ExprArena, ExprId, InputDecl};
 use tj_tensor::Scalar;
 
 use super::moves::{self, Moved};
@@ -75,18 +75,25 @@ pub fn steps(
     cutter.lay_out(ways)
 }
 
-/// How arguments come where lists of their entries are known: a long one of a vector is spread over memory beside matrices, whose
-/// rows would meet all of it again and again.
+/// How arguments come where orders of loops follow from the data.
 fn spread(plan: &Plan, inputs: &[Option<StoredInput>], decided: &Decided) -> Vec<Option<StoredInput>> {
+    if !decided.is_measured {
+        return inputs.to_vec();
+    }
+    let kept = inputs.iter().zip(spreads(plan, inputs));
+    kept.map(|(input, is_spread)| input.clone().filter(|_| !is_spread)).collect()
+}
+
+/// Which arguments are spread over memory where orders of loops follow from the data: vectors with long lists of entries beside
+/// matrices, whose rows would meet all of such a list again and again.
+pub fn spreads(plan: &Plan, inputs: &[Option<StoredInput>]) -> Vec<bool> {
     let has_matrix = inputs.iter().flatten().any(|stored| stored.format.rank() > 1);
-    let is_long = |(at, stored): (usize, &Option<StoredInput>)| {
-        let shape = &plan.inputs[at].shape;
+    let is_long = |(stored, input): (&Option<StoredInput>, &InputDecl)| {
         let entries = stored.as_ref().and_then(|stored| stored.entries.as_ref());
-        let long = |entries: &Entries| SPREAD * entries.count > Sizes.count(shape);
-        decided.is_measured && has_matrix && shape.len() == 1 && entries.is_some_and(long)
+        let long = |entries: &Entries| SPREAD * entries.count > Sizes.count(&input.shape);
+        has_matrix && input.shape.len() == 1 && entries.is_some_and(long)
     };
-    let kept = inputs.iter().enumerate();
-    kept.map(|input| if is_long(input) { None } else { input.1.clone() }).collect()
+    inputs.iter().zip(&plan.inputs).map(is_long).collect()
 }
 
 /// Vectors with an entry for at most so many elements are spread over memory.
