@@ -4,8 +4,9 @@
 //!
 //! `galley --estimates [--quick] [--json]`
 //!
-//! Columns in milliseconds: `cold`, the first computation of the program, planned and compiled; `hot`, the
-//! median of calls; `default`, the same by the default scheduler; and how many times as fast the first is.
+//! Columns in milliseconds: `plan`, deciding how the program is computed, statistics being there; `cold`, the first computation of
+//! the program, planned and compiled; `hot`, the median of calls; `default`, the same by the default scheduler; and how many times
+//! as fast the first is. With `--json`, also how many entries were expected of intermediate results, and how many there were.
 //!
 //! With `--estimates`, what is expected, bounded and found of each step of patterns in graphs, and how far these are apart.
 
@@ -14,7 +15,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use tensorjit::{CompileOptions, GalleyScheduler, LazyTensor, Reassociate, Tensor, clear_cache, compute_as};
+use tensorjit::{
+    CompileOptions, GalleyScheduler, Kept, LazyTensor, Reassociate, Stage, Tensor, clear_cache, compute_as,
+};
 use tj_benches::estimates::{Estimate, Number, estimates, summary};
 use tj_benches::galley::{WORKLOADS, inputs};
 use tj_benches::sparse::Data;
@@ -60,6 +63,7 @@ fn options() -> Result<Options, Failure> {
 /// The first call, and the median of later ones.
 struct Timed {
     result: Tensor,
+    kept: Vec<Kept>,
     cold: f64,
     hot: f64,
 }
@@ -72,7 +76,7 @@ fn timed(
 ) -> Result<Timed, Failure> {
     clear_cache();
     let since = Instant::now();
-    let (result, _) = compute_as(build(data)?, options)?;
+    let (result, report) = compute_as(build(data)?, options)?;
     let first = since.elapsed();
     let mut samples = Vec::new();
     for _ in 0..if first > LONG { 1 } else { repeat } {
@@ -80,7 +84,7 @@ fn timed(
         compute_as(build(data)?, options)?;
         samples.push(since.elapsed().as_secs_f64() * 1e3);
     }
-    Ok(Timed { result, cold: first.as_secs_f64() * 1e3, hot: median(&samples) })
+    Ok(Timed { result, kept: report.kept, cold: first.as_secs_f64() * 1e3, hot: median(&samples) })
 }
 
 /// The greatest difference, as a part of the greatest value.
@@ -160,7 +164,7 @@ fn main() -> Result<(), Failure> {
         return report(&estimates(options.quick)?, options.json, &mut out);
     }
     if !options.json {
-        let titles = ["cold", "hot", "default", "ratio"];
+        let titles = ["plan", "cold", "hot", "default", "ratio"];
         write!(out, "{:16}", "workload")?;
         titles.iter().try_for_each(|title| write!(out, "{title:>12}"))?;
         writeln!(out)?;
@@ -178,6 +182,11 @@ fn main() -> Result<(), Failure> {
             let explanation = tensorjit::explain_with(&[build(&data)?], planned.clone())?;
             writeln!(out, "{name}\n{}", explanation.stage(&stage).unwrap_or_default())?;
         }
+        let mut plan = f64::INFINITY;
+        for _ in 0..3 {
+            let explanation = tensorjit::explain_with(&[build(&data)?], planned.clone())?;
+            plan = plan.min(explanation.elapsed(Stage::Derive).as_secs_f64() * 1e3);
+        }
         let ours = timed(build, &data, &planned, options.repeat)?;
         let default = timed(build, &data, &plain, options.repeat)?;
         let error = difference(&ours.result, &default.result)?;
@@ -186,12 +195,19 @@ fn main() -> Result<(), Failure> {
         }
         let ratio = default.hot / ours.hot;
         if options.json {
+            let kept = ours.kept.iter().map(|Kept { step, expected, found }| {
+                json!({ "step": step, "expected": expected, "found": found })
+            });
             rows.push(json!({
-                "workload": name, "cold": ours.cold, "hot": ours.hot, "default": default.hot, "ratio": ratio,
+                "workload": name, "plan": plan, "cold": ours.cold, "hot": ours.hot, "default": default.hot,
+                "ratio": ratio, "kept": kept.collect::<Vec<_>>(),
             }));
             continue;
         }
-        writeln!(out, "{name:16}{:12.3}{:12.3}{:12.3}{ratio:12.2}", ours.cold, ours.hot, default.hot)?;
+        let times = [plan, ours.cold, ours.hot, default.hot];
+        write!(out, "{name:16}")?;
+        times.iter().try_for_each(|time| write!(out, "{time:12.3}"))?;
+        writeln!(out, "{ratio:12.2}")?;
         out.flush()?;
     }
     if options.json {

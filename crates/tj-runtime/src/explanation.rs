@@ -184,6 +184,11 @@ impl Explanation {
         self.stages.iter().find(|(s, _, _)| *s == stage).map_or("", |(_, _, text)| text)
     }
 
+    /// How long a stage took; nothing if there was none.
+    pub fn elapsed(&self, stage: Stage) -> Duration {
+        self.stages.iter().filter(|(known, _, _)| *known == stage).map(|(_, elapsed, _)| *elapsed).sum()
+    }
+
     /// The text of a section by its name: that of a [`Stage`], or `c`, `clif`, `arena`, `cache`, `run`.
     pub fn stage(&self, name: &str) -> Option<String> {
         match name {
