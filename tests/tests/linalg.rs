@@ -1,7 +1,7 @@
 //! Factorisations on every engine: equal bits, and products of factors that give the matrix back.
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
-use tensorjit::{DType, LazyTensor, Tensor, input};
+use tensorjit::{DType, LazyTensor, Tensor, compute, defer, einop, explain, input};
 use tj_ir::linalg::{
     Factors, MatrixNorm, Triangle, cholesky, det, eigh, eigvalsh, inv, matrix_norm, matrix_power,
     matrix_rank, pinv, qr, slogdet, solve, svd, svdvals, vector_norm,
@@ -147,4 +147,18 @@ fn what_has_no_inverse_is_named() {
         "{error}"
     );
     assert!(outcomes[1].is_ok());
+}
+
+/// A product of matrices is a call of the library, whichever factor stands first.
+#[test]
+fn products_in_either_order_are_calls_of_the_library() {
+    let a = Tensor::from_shape_vec([2, 3], (0..6).map(f64::from).collect()).unwrap();
+    let b = Tensor::from_shape_vec([3, 4], (0..12).map(f64::from).collect()).unwrap();
+    for text in ["C[i,j] += A[i,k] * B[k,j]", "C[i,j] += B[k,j] * A[i,k]"] {
+        let product = einop(text, &[("A", &defer(&a)), ("B", &defer(&b))]);
+        let kernels = explain(&product).unwrap().kernels;
+        assert!(kernels.iter().any(|(_, kernel)| kernel.contains("gemm")), "{text}: {kernels:?}");
+        let expected = [20.0, 23.0, 26.0, 29.0, 56.0, 68.0, 80.0, 92.0];
+        assert_eq!(compute(product).unwrap().to_vec::<f64>().unwrap(), expected, "{text}");
+    }
 }

@@ -12,11 +12,11 @@ use tj_tensor::Tensor;
 
 use crate::bound::Bounds;
 use crate::cost::{Facts, short};
-use crate::search::{FULL, Seen, Way, search, written};
+use crate::search::{FULL, Seen, Way, search, still};
 use crate::statistics::{Loops, Statistics};
 
 /// Another way is taken if it is expected to cost less than this part of the one that is written.
-const MARGIN: f64 = 0.8;
+const MARGIN: f64 = 0.66;
 
 /// What it costs to spread an element of an argument over memory, which is remembered.
 const SPREAD: f64 = 0.3;
@@ -204,7 +204,11 @@ impl GalleyScheduler {
             planned.is_whole &= !is_touched || form.is_closed();
             let is_float = form.nodes.iter().any(|node| node.dtype.is_float());
             let mut seen = Seen::default();
-            let Some(before) = written(&facts(&form), &form, &mut seen) else { continue };
+            // What is kept is computed before what reads it, or written into that where it is less.
+            let inlined = still(&facts(&form), &form, &mut seen);
+            let apart = of(Shape::Still).and_then(|form| still(&facts(&form), &form, &mut Seen::default()));
+            let before = [inlined, apart].into_iter().flatten().map(|way| way.cost).reduce(f64::min);
+            let Some(before) = before else { continue };
             let mut ways: Vec<(Shape, Way)> = Vec::new();
             for &shape in self.shapes(is_float) {
                 if shape == Shape::Written {
@@ -215,24 +219,24 @@ impl GalleyScheduler {
                     ways.extend(way.map(|way| (shape, way)));
                 }
             }
-            let mut detail = format!("cost {} as it is written", short(before.cost));
+            let mut detail = format!("cost {} as it is written", short(before));
             for (shape, way) in &ways {
                 let _ = write!(detail, ", {} {}", short(way.cost), name(*shape));
             }
             let best = ways.into_iter().min_by(|a, b| a.1.cost.total_cmp(&b.1.cost));
-            let best = best.filter(|(_, way)| way.cost < margin * before.cost);
+            let best = best.filter(|(_, way)| way.cost < margin * before);
             let rule = if best.is_some() { "rearranged" } else { "kept as it is written" };
             let Derivation { queries, reasons, expected, .. } = &mut planned.derivation;
             reasons.push(Reason { query: root.query, rule, detail });
             let Some((shape, mut way)) = best else {
-                planned.cost += before.cost;
+                planned.cost += before;
                 planned.is_whole &= !is_touched;
-                if before.cost > self.surprise.left as f64 / UNDERRATED {
+                if before > self.surprise.left as f64 / UNDERRATED {
                     let inner = root.queries.iter().copied().filter(|&query| query != root.query);
                     let reductions = inner.filter(|&query| plan.root_reduce(query).is_some());
                     let entries = |query| {
-                        let form = form_of(plan, &fills, &all, query, Shape::Written, dense)?;
-                        let way = written(&facts(&form), &form, &mut Seen::default())?;
+                        let form = form_of(plan, &fills, &all, query, Shape::Still, dense)?;
+                        let way = still(&facts(&form), &form, &mut Seen::default())?;
                         let last = way.priced.last().filter(|step| step.is_sparse)?;
                         Some((query, last.count as u64))
                     };
@@ -268,7 +272,7 @@ const UNDERRATED: f64 = 64.0;
 /// How sums are taken, in words.
 fn name(shape: Shape) -> &'static str {
     match shape {
-        Shape::Written => "in another order",
+        Shape::Written | Shape::Still => "in another order",
         Shape::Split => "with sums split",
         Shape::Expanded => "multiplied out",
     }

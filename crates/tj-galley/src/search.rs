@@ -224,17 +224,15 @@ fn greedy(facts: &Facts<'_>, start: State, seen: &mut Seen) -> Option<Way> {
     Some(state.way())
 }
 
-/// One reduction after the other, as they are written.
-pub fn written(facts: &Facts<'_>, form: &Form, seen: &mut Seen) -> Option<Way> {
+/// Each reduction where it stands: what is computed if nothing is moved.
+pub fn still(facts: &Facts<'_>, form: &Form, seen: &mut Seen) -> Option<Way> {
     let mut state = State::new(form);
     while !state.form.reductions.is_empty() {
-        let choices = state.form.choices();
-        let rank = |choice: &SmallVec<[u8; 6]>| {
-            choice.first().and_then(|&index| state.form.reduction(index)).map(|reduction| reduction.rank)
-        };
-        let first = choices.iter().min_by_key(|choice| rank(choice))?;
-        state = state.after(facts, seen, &first[..1], false)?;
+        let step = state.form.take_whole()?.clone();
+        let reduced = step.reduced.to_vec();
+        state.count(facts, seen, &step, Elimination { reduced, ..Elimination::default() });
     }
+    state.cost += facts.rest(&state.form, &state.known);
     Some(state.way())
 }
 

@@ -43,9 +43,11 @@ pub use read::{Roots, form_of, roots};
 /// How sums of sums and products of sums are taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Shape {
-    /// As they are written.
+    /// As they are written, and each reduction as far up as it goes.
     #[default]
     Written,
+    /// As they are written, and each reduction where it is written.
+    Still,
     /// A sum of several terms is several sums.
     Split,
     /// A product of sums is a sum of products, and then several sums. For floats that may cancel.

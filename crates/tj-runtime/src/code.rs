@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
+use tj_ir::Dim;
 use tj_kernel::abi::KernelFn;
 use tj_kernel::{Kernel, Lowered};
 
@@ -54,23 +55,33 @@ impl fmt::Debug for Code {
     }
 }
 
-/// Kernels that differ in more than names, without and with them, and for each kernel which of them it is.
+/// Kernels that differ in their code, without and with all that does not matter to it, and for each kernel which of them it is.
 fn distinct(lowered: &[Lowered]) -> (Vec<(Kernel, &Kernel)>, Vec<usize>) {
     let mut distinct: Vec<(Kernel, &Kernel)> = Vec::new();
     let mut known: FxHashMap<Kernel, usize> = FxHashMap::default();
     let which = lowered.iter().map(|l| {
-        let mut nameless = l.kernel.clone();
-        nameless.name = String::new();
-        for buffer in &mut nameless.buffers {
-            buffer.name = String::new();
-        }
-        *known.entry(nameless).or_insert_with_key(|nameless| {
-            distinct.push((nameless.clone(), &l.kernel));
+        *known.entry(bare(&l.kernel)).or_insert_with_key(|bare| {
+            distinct.push((bare.clone(), &l.kernel));
             distinct.len() - 1
         })
     });
     let which = which.collect();
     (distinct, which)
+}
+
+/// A kernel without names, and without what its sizes are: those are numbers that a call gives it, one after the other, and what
+/// its proofs were made with. No back end writes either into code.
+fn bare(kernel: &Kernel) -> Kernel {
+    let mut bare = kernel.clone();
+    bare.name = String::new();
+    for buffer in &mut bare.buffers {
+        buffer.name = String::new();
+        buffer.len = Dim::from(0);
+        buffer.holds = None;
+    }
+    bare.sizes.iter_mut().for_each(|size| *size = Dim::from(0));
+    (bare.grid.extent, bare.grid.cost) = (Dim::from(0), Dim::from(0));
+    bare
 }
 
 type Compiled = (Vec<KernelFn>, Arc<dyn Owner>);

@@ -276,8 +276,8 @@ fn chosen_steps_say_what_they_cannot_exceed() {
         let pairs = (0..count).map(|_| (random.below(n), random.below(n)));
         defer(&csr(n, n, pairs.collect()))
     };
-    let (a, b, c) = (matrix(9000), matrix(9000), matrix(20));
-    let (plan, inputs) = plan_of(&a.matmul(&b).matmul(&c));
+    let (a, b, c, d) = (matrix(9000), matrix(9000), matrix(9000), matrix(20));
+    let (plan, inputs) = plan_of(&a.matmul(&b).matmul(&c).matmul(&d));
     let derivation = GalleyScheduler::default().derive(&plan, &inputs);
     let steps: Vec<&str> = derivation
         .reasons

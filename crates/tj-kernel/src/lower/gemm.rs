@@ -48,8 +48,11 @@ pub(super) fn gemm_call(plan: &Plan, id: QueryId) -> Option<GemmCall> {
     let Expr::Map { op: Op::Mul, args } = plan.arena.node(root.body) else { return None };
     let symbol = |d: usize| Symbol::index(d as u32);
     let (i, j) = (symbol(rank.checked_sub(2)?), symbol(rank - 1));
-    let a = factor(plan, args[0], &i, &root.index, &j)?;
-    let b = factor(plan, args[1], &root.index, &j, &i)?;
+    // Either factor may have the rows: a product is the same both ways.
+    let both = |a: ExprId, b: ExprId| {
+        Some((factor(plan, a, &i, &root.index, &j)?, factor(plan, b, &root.index, &j, &i)?))
+    };
+    let (a, b) = both(args[0], args[1]).or_else(|| both(args[1], args[0]))?;
     Some(GemmCall { a, b, m: shape[rank - 2].clone(), n: shape[rank - 1].clone(), k: root.extent })
 }
 

@@ -84,6 +84,21 @@ impl Form {
         Some(self.take(&low, indices, op))
     }
 
+    /// Takes an innermost reduction where it stands, with all that it reduces, and those of the same operator around it: what is computed
+    /// if nothing is moved. `None` if there is none.
+    pub fn take_whole(&mut self) -> Option<&Step> {
+        let holds = |own: &Reduction| {
+            let inside = self.below(own.top);
+            self.reductions.iter().any(|other| other.top != own.top && inside.contains(&other.top))
+        };
+        let first = *self.reductions.iter().filter(|own| !holds(own)).min_by_key(|own| own.rank)?;
+        let at_top = || self.reductions.iter().filter(|other| other.top == first.top);
+        let ends = at_top().filter(|other| other.op != first.op).map(|other| other.rank).min();
+        let same = at_top().filter(|other| other.op == first.op && ends.is_none_or(|rank| other.rank < rank));
+        let indices: SmallVec<[u8; 6]> = same.map(|other| other.index).collect();
+        Some(self.take(&Low { node: first.top, factors: SmallVec::new() }, &indices, first.op))
+    }
+
     /// Combines some factors of one operator and keeps what that gives. `None`, and nothing is changed, if they are none, or have
     /// to be reduced first.
     pub fn keep(&mut self, factors: &[NodeId]) -> Option<&Step> {

@@ -12,7 +12,7 @@ use super::laws::is_free;
 impl Form {
     /// Takes a form apart as `shape` says; `None` if it grows too large.
     pub(super) fn take_apart(&mut self, shape: Shape) -> Option<()> {
-        if shape == Shape::Written {
+        if matches!(shape, Shape::Written | Shape::Still) {
             return Some(());
         }
         loop {

@@ -122,7 +122,10 @@ pub fn form_of(
     let env: Env = (0..rank as u32).map(|axis| (axis, axis as u8)).collect();
     reader.form.root = reader.node(*bodies.first()?, &env)?;
     let mut form = reader.form;
-    form.settle();
+    match shape {
+        Shape::Still => form.settle_still(),
+        Shape::Written | Shape::Split | Shape::Expanded => form.settle(),
+    }
     form.take_apart(shape)?;
     (!form.reductions.is_empty()).then_some(form)
 }
@@ -195,8 +198,8 @@ impl Reader<'_> {
     }
 
     fn operator(&mut self, op: Op, args: &[ExprId], dtype: tj_tensor::DType, env: &Env) -> Option<NodeId> {
-        let is_rewritten =
-            self.shape != Shape::Written && (dtype.is_float() || (dtype.is_int() && dtype.is_signed()));
+        let is_rewritten = matches!(self.shape, Shape::Split | Shape::Expanded)
+            && (dtype.is_float() || (dtype.is_int() && dtype.is_signed()));
         let minus = |reader: &mut Self, node: NodeId| {
             let value = Scalar::I64(-1).cast(dtype);
             let minus = reader.form.push(Kind::Const(value), dtype, Some(value));
@@ -304,6 +307,16 @@ impl Form {
     /// Pulls reductions up as far as they go, and makes one operator of what is nested.
     pub(super) fn settle(&mut self) {
         while self.pull() || self.flatten() {}
+        self.refresh_all();
+    }
+
+    /// Makes one operator of what is nested, and leaves reductions where they are.
+    fn settle_still(&mut self) {
+        while self.flatten() {}
+        self.refresh_all();
+    }
+
+    fn refresh_all(&mut self) {
         // From the leaves up, since all above depend on what is below.
         let below = self.below(self.root);
         for &id in below.iter().rev() {
