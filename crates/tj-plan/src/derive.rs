@@ -5,13 +5,13 @@
 //! that allow to choose (`a * sum(b) = sum(a * b)`, `a + min(b) = min(a + b)`, ...) are those of the algebra of its operators.
 //!
 //! **Idea.** A query, with everything written in that nobody else reads, becomes a [`Form`]: a tree of operators over reads
-//! ([`form`]), with its reductions taken off, each pulled up as far as the laws let it ([`read`]). [`Form::eliminate`] takes
+//! ([`form`]), with its reductions taken off, each pulled up as far as the laws let it (`read`). [`Form::eliminate`] takes
 //! reductions at the lowest place that they can have, with the factors that they need there, and gives a query of its own: what
-//! it was is then a read. When no reduction is left, the form is written down as queries ([`write`]). A scheduler says in which
+//! it was is then a read. When no reduction is left, the form is written down as queries (`write`). A scheduler says in which
 //! order reductions are eliminated ([`Derivation`]); it searches by the same function that applies what it found, which checks
 //! each step.
 //!
-//! **Invariants.** Every elimination is an equation of the algebra table ([`laws`]), but for the order in which floats are
+//! **Invariants.** Every elimination is an equation of the algebra table (`laws`), but for the order in which floats are
 //! combined. So a derivation can be slow, and never wrong; for floats it may round differently, which a scheduler must be
 //! allowed to. What decides by its fill decides in every factorisation, since it is spelled out again for each product. A query
 //! whose derivation is empty stays what it is, bit for bit.
