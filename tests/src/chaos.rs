@@ -144,7 +144,7 @@ fn random_inlining(plan: &Plan, rng: &mut Rng) -> Vec<bool> {
 }
 
 /// Any inlining, any order, any groups, any number of shared axes that the rules allow.
-fn legal(plan: &Plan, rng: &mut Rng) -> Grouping {
+pub(crate) fn legal(plan: &Plan, rng: &mut Rng) -> Grouping {
     let inline = random_inlining(plan, rng);
     let reads = reads(plan, &inline);
     let join = rng.pick(&[0, 50, 90]);

@@ -184,6 +184,22 @@ impl Case {
             && self.program.steps.iter().all(keeps_whole)
     }
 
+    /// The same program on whole numbers, and on tensors that are dense if `is_dense`.
+    #[must_use]
+    pub fn whole(&self, is_dense: bool) -> Case {
+        let mut case = self.clone();
+        for argument in &mut case.arguments {
+            argument.special = false;
+            if !matches!(argument.fill, Fill::Zero | Fill::One | Fill::MinusOne) {
+                argument.fill = Fill::Zero;
+            }
+            if is_dense {
+                argument.storage = Storage::Plain;
+            }
+        }
+        case
+    }
+
     /// The steps of a round: half of all programs have other numbers in the second one, some of which share code.
     pub fn steps(&self, round: u64) -> Vec<Step> {
         let other = |(at, step): (usize, &Step)| {

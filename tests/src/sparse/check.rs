@@ -8,12 +8,10 @@ use tensorjit::{
 use super::{Case, Compare};
 use crate::engines::{Named, c_compiler, scheduled};
 use crate::program::Step;
+use crate::wander;
 
-/// The engine that combines values in whatever order is short.
-const FREE: &str = "galley";
-
-/// As that, and it decides again after every step.
-const RESTLESS: &str = "galley, restless";
+/// Engines that combine values in whatever order they choose.
+const FREE: &str = "any order: ";
 
 /// Which engines run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +22,11 @@ pub enum Run {
     All,
     /// C.
     C,
+    /// Those that combine values in any order, of which C is one where `with_c` says so.
+    Free {
+        /// Whether a C compiler may be used.
+        with_c: bool,
+    },
 }
 
 /// The engines of a seed.
@@ -33,7 +36,9 @@ pub fn runs(run: Run, seed: u64) -> Vec<Named> {
         parallel_work: Some(0),
         ..scheduled(DefaultScheduler.on(Backend::Cranelift))
     };
-    let free = GalleyScheduler::new(Reassociate::Expand);
+    let galley = GalleyScheduler::new(Reassociate::Expand);
+    // It decides again after every step.
+    let restless = galley.surprised_by(Surprise { times: 0, entries: 0, left: 0 });
     let all: Vec<Named> = vec![
         ("cranelift", scheduled(DefaultScheduler.on(Backend::Cranelift))),
         ("kernel interpreter", scheduled(InterpretKernel)),
@@ -41,13 +46,21 @@ pub fn runs(run: Run, seed: u64) -> Vec<Named> {
         ("cranelift, unfused", scheduled(Unfused)),
         ("cranelift, cut, 1 thread", cut(1)),
         ("galley, exact", scheduled(GalleyScheduler::exact())),
-        (FREE, scheduled(free)),
-        (RESTLESS, scheduled(free.surprised_by(Surprise { times: 0, entries: 0, left: 0 }))),
+        ("any order: galley", scheduled(galley)),
+        ("any order: galley, restless", scheduled(restless)),
     ];
     match run {
         Run::All => all,
         Run::C if c_compiler() => vec![("c", scheduled(DefaultScheduler.on(Backend::C)))],
         Run::C => Vec::new(),
+        Run::Free { with_c } => {
+            let mut free = wander::engines(seed);
+            free.push(("any order: galley", scheduled(galley)));
+            free.push(("any order: galley, restless", scheduled(restless)));
+            free.push(("any order: galley, factors only", scheduled(GalleyScheduler::default())));
+            free.extend(if with_c && c_compiler() { wander::c_engines(seed) } else { Vec::new() });
+            free
+        }
         Run::Some => vec![all[(seed % all.len() as u64) as usize].clone()],
     }
 }
@@ -81,7 +94,7 @@ pub fn check(case: &Case, engines: &[Named]) -> Result<(), String> {
             same_numbers && same_code(tensors_before, &tensors) && same_pattern(sizes_before, &sizes)
         });
         for (name, options) in engines {
-            if [FREE, RESTLESS].contains(name) && !case.is_exact_in_any_order() {
+            if name.starts_with(FREE) && !case.is_exact_in_any_order() {
                 continue;
             }
             let fail = |problem: String| format!("{name}, round {round}: {problem}");
@@ -95,7 +108,8 @@ pub fn check(case: &Case, engines: &[Named]) -> Result<(), String> {
                 (Err(got), Ok(_)) => return Err(fail(format!("error {got}"))),
                 (Ok(_), Err(expected)) => return Err(fail(format!("no error, expected {expected}"))),
             };
-            if same && compiled > 0 && !name.starts_with(FREE) {
+            let reads_data = options.scheduler.as_ref().is_some_and(|own| own.reads_data());
+            if same && compiled > 0 && !reads_data {
                 return Err(fail("compiled again for other data".to_string()));
             }
             for (at, (got, expected)) in got.iter().zip(expected).enumerate() {
