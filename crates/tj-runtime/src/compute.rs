@@ -394,7 +394,7 @@ pub(crate) fn add_words(structure: &mut Structure, options: &CompileOptions, sch
     structure.add_word(scheduler.options_key());
     structure.add_text(scheduler.name());
     if scheduler.reads_data() {
-        let words = statistics_words(structure.inputs(), scheduler);
+        let words = statistics_words(&references(structure), scheduler);
         words.into_iter().for_each(|word| structure.add_word(word));
     }
 }

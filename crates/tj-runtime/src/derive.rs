@@ -1,7 +1,6 @@
 //! Plans as a scheduler that reads data has them computed.
 
 use std::fmt::Write as _;
-use std::sync::Arc;
 
 use smallvec::SmallVec;
 use tj_ir::InputDecl;
@@ -74,11 +73,10 @@ fn entries(tensor: &Tensor) -> Entries {
 
 /// What is the same for data that a plan is made for once: how large the sizes are and how many entries there are, both up to
 /// a factor of two, and whether all of it is finite, if that may be asked for.
-pub(crate) fn statistics_words(tensors: &[Arc<Tensor>], scheduler: &dyn Scheduler) -> SmallVec<[u64; 8]> {
+pub(crate) fn statistics_words(tensors: &[&Tensor], scheduler: &dyn Scheduler) -> SmallVec<[u64; 8]> {
     let magnitude = |count: usize| u64::from(usize::BITS - count.leading_zeros());
-    let arguments: SmallVec<[&Tensor; 8]> = tensors.iter().map(|tensor| &**tensor).collect();
-    let asks = scheduler.asks_for_finite(&arguments);
-    let word = |tensor: &Arc<Tensor>| {
+    let asks = scheduler.asks_for_finite(tensors);
+    let word = |tensor: &&Tensor| {
         let mut word = u64::from(asks && tensor.dtype().is_float() && tensor.is_finite());
         let entries = tensor.stored().map_or(0, |stored| magnitude(stored.leaf_positions()) + 1);
         for part in tensor.shape().iter().map(|&size| magnitude(size)).chain([entries]) {

@@ -21,7 +21,7 @@ use tj_tensor::{Scalar, Tensor};
 
 use super::Chain;
 use super::compile::{Sparse, compile_canonical};
-use crate::derive::counted;
+use crate::derive::{counted, statistics_words};
 use crate::error::Error;
 use crate::observe::{Clock, Silent};
 use crate::options::CompileOptions;
@@ -65,8 +65,9 @@ struct DecidedAgain {
     chain: Option<Arc<Chain>>,
 }
 
-/// The magnitudes of all intermediate results.
-type Words = SmallVec<[u32; 8]>;
+/// Of all that what is left reads, what its plan and its code depend on: magnitudes, whether all is finite if that is asked, and how
+/// intermediate results are stored.
+type Words = SmallVec<[u64; 8]>;
 
 impl Rest {
     /// Of a plan that is cut into steps; none if nothing is expected of them that could be wrong.
@@ -122,8 +123,10 @@ impl Rest {
         computed: &[(QueryId, Tensor)],
         decider: Decider<'_>,
     ) -> Result<Option<Arc<Chain>>, Error> {
-        let magnitude = |tensor: &Tensor| usize::BITS - tensor.stored_count().leading_zeros();
-        let words: Words = computed.iter().map(|(_, tensor)| magnitude(tensor)).collect();
+        let results = computed.iter().map(|(_, tensor)| tensor);
+        let all: SmallVec<[&Tensor; 8]> = arguments.iter().chain(results.clone()).collect();
+        let mut words = statistics_words(&all, decider.scheduler);
+        words.extend(results.map(super::storage_word));
         {
             let decided = self.decided.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some(known) = decided.iter().find(|known| known.after == query && known.words == words) {
