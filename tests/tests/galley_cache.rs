@@ -3,8 +3,8 @@
 //! The counters are those of the process, so that this is one test.
 
 use tensorjit::{
-    CompileOptions, Format, GalleyScheduler, LazyTensor, Scalar, Tensor, cache_report, clear_cache,
-    compute_as, defer, einop,
+    CompileOptions, Format, GalleyScheduler, LazyTensor, Scalar, Surprise, Tensor, cache_report, clear_cache,
+    compute_as, defer, einop, set_kept_bytes,
 };
 use tj_tests::engines::scheduled;
 use tj_tests::rng::Rng;
@@ -44,15 +44,27 @@ fn what_is_left_is_decided_once() {
     let (b, _) = compute_as(defer(&a) * defer(&a), &CompileOptions::default()).expect("the program is right");
     let (c, d) = (matrix(rng, n, n, 15_000), matrix(rng, n, n, 15_000));
     let e = matrix(rng, n, 50, 10_000);
-    let run = || {
+    let run = |surprise: Surprise| {
         let product = (defer(&a) * defer(&b)).matmul(&defer(&c)).matmul(&defer(&d)).matmul(&defer(&e));
         let before = cache_report().kernels_compiled;
-        let options = scheduled(GalleyScheduler::default());
+        let options = scheduled(GalleyScheduler::default().surprised_by(surprise));
         let (_, report) = compute_as(product, &options).expect("the program is right");
         (report.decided_again, cache_report().kernels_compiled > before)
     };
-    assert_eq!(run(), (1, true));
-    assert_eq!(run(), (1, false));
+    let stubborn = Surprise { times: u64::MAX, ..Surprise::default() };
+    clear_cache();
+    assert_eq!(run(stubborn), (0, true));
+    let bytes = cache_report().bytes;
+    clear_cache();
+    assert_eq!(run(Surprise::default()), (1, true));
+    assert_eq!(run(Surprise::default()), (1, false));
+    // What was decided on is part of the program: of what it takes, and of what it keeps and gives back.
+    assert!(cache_report().bytes > bytes, "{} and {bytes}", cache_report().bytes);
+    assert!(cache_report().kept_bytes > 0);
+    set_kept_bytes(0);
+    compute_as(defer(&a).sum(()), &CompileOptions::default()).expect("the program is right");
+    assert_eq!(cache_report().kept_bytes, 0);
+    set_kept_bytes(1 << 30);
 }
 
 /// Sixty patterns of up to five vertices, each of which has one of four labels, need about a kernel each.

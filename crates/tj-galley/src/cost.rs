@@ -458,13 +458,23 @@ impl<'s> Facts<'s> {
             let size = argument.shape[axis];
             match plain(dim) {
                 Some(index) if axes.iter().all(|(own, _)| *own != index as u8) => {
-                    axes.push((index as u8, argument.degrees[axis].clone()));
+                    let degrees = &argument.degrees[axis];
+                    let part = self.size(index as u8) / size;
+                    // Of a slice, the coordinates are not those of others that are read along the index.
+                    let is_whole = (part - 1.0).abs() < 1e-9;
+                    count *= if is_whole { 1.0 } else { part.min(1.0) };
+                    let degrees = match is_whole {
+                        true => degrees.clone(),
+                        false => Degrees::Even(degrees.present() * part.min(1.0)),
+                    };
+                    axes.push((index as u8, degrees));
                 }
                 // A diagonal, or one coordinate of many.
                 Some(_) => count /= size,
                 None if dim.is_const().is_some() => count /= size,
                 None => {
                     let index = dim.symbols().find_map(|symbol| symbol.as_index())?;
+                    count *= (self.size(index as u8) / size).min(1.0);
                     if axes.iter().all(|(own, _)| *own != index as u8) {
                         axes.push((index as u8, Degrees::Even(self.size(index as u8))));
                     }

@@ -8,8 +8,11 @@
 //! the last vertex they are counted. The mean over what was started from, times how many there are, has no bias. What an earlier step
 //! keeps is not there yet; whether it would have an entry is found by looking for one way through its factors.
 //!
-//! **Cost.** At most `MOST_VISITS` vertices, and a copy of each matrix by columns, which is remembered with it. Triangles among few
-//! entries are counted exactly.
+//! **Invariant.** What is walked is read as a whole: a coordinate of one factor is one of all that have its index.
+//!
+//! **Cost.** At most `MOST_VISITS` vertices, and a copy of each matrix by columns, which is remembered with it; only matrices whose
+//! degrees are counted are walked, so that a position for each row is no burden. Triangles among few entries are counted
+//! exactly.
 
 #[cfg(test)]
 mod tests;
@@ -18,10 +21,12 @@ use std::cell::RefCell;
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
+use tj_ir::Dim;
 use tj_ir::expr::Source;
 use tj_plan::derive::form::{Form, IndexSet, Kind, Leaf, NodeId, bit, members};
 use tj_plan::derive::{Step, fill_decision};
 use tj_plan::plan::Plan;
+use tj_plan::scheduler::Sizes;
 use tj_plan::sparse::plain;
 use tj_tensor::{Format, Indices, Level, Tensor};
 
@@ -322,8 +327,12 @@ impl<'p> Samples<'p> {
             Leaf::Source(Source::Def(_), _) => None,
             Leaf::Source(Source::Input(input), at) => {
                 let data = self.plan.inputs[*input as usize].data.as_ref()?;
+                let whole = |(dim, &len): (&Dim, &usize)| {
+                    let index = plain(dim)?;
+                    (Sizes.guess(&form.extents[index as usize]) == len as f64).then_some(index as u8)
+                };
                 let indices: SmallVec<[u8; 2]> =
-                    at.iter().map(|dim| plain(dim).map(|index| index as u8)).collect::<Option<_>>()?;
+                    at.iter().zip(data.shape()).map(whole).collect::<Option<_>>()?;
                 match *indices.as_slice() {
                     [index] => {
                         data.stored()?;
@@ -347,6 +356,7 @@ impl<'p> Samples<'p> {
 
     fn matrix(&self, input: usize, data: &Tensor) -> Option<[Lists; 2]> {
         data.stored()?;
+        (0..2).try_for_each(|axis| data.degrees(axis).map(|_| ()))?;
         let of = || Some([Lists::of(data, &Format::csr())?, Lists::of(data, &Format::csc())?]);
         self.matrices.borrow_mut().entry(input).or_insert_with(of).clone()
     }

@@ -147,6 +147,15 @@ pub struct Rearranged {
     pub decided: Decided,
     /// How arguments come, without those that are read as dense ones.
     pub inputs: Vec<Option<StoredInput>>,
+    /// Whether everything is computed as it stood.
+    pub is_as_written: bool,
+}
+
+impl Rearranged {
+    /// A plan as it stands, about which nobody decides.
+    pub fn as_written(plan: Plan, inputs: &[Option<StoredInput>]) -> Rearranged {
+        Rearranged { plan, decided: Decided::default(), inputs: inputs.to_vec(), is_as_written: true }
+    }
 }
 
 /// A step that no law allows, or that names what does not exist.

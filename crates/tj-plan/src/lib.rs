@@ -33,7 +33,7 @@ pub use canonicalise::canonicalise;
 pub use fuse::{Fused, Group, IllegalGrouping, fuse};
 pub use interpret::{InterpretError, interpret};
 pub use plan::{Plan, Produces, Query, QueryId, RootCall, RootReduce};
-pub use rest::rest;
+pub use rest::{Left, rest};
 pub use scheduler::{
     Backend, DefaultScheduler, Engine, GroupDecision, Grouping, InterpretKernel, InterpretPlan, On, Reason,
     Scheduler, Sizes, Surprise, Unfused,

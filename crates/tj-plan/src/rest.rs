@@ -11,31 +11,50 @@ use tj_tensor::Tensor;
 use crate::plan::{Plan, Produces, Query, QueryId};
 use crate::substitute::copy;
 
-/// A plan of the same products from its arguments, whose data are `arguments`, and from queries that are `computed`: these are
-/// arguments after the others, in order. What nobody needs any more is left out, and so are its guards, which were checked before
-/// anything was computed.
+/// What is left of a plan.
+#[derive(Clone, Debug)]
+pub struct Left {
+    /// Of the same products.
+    pub plan: Plan,
+    /// What its arguments are: arguments of the whole plan by their places, and after these what is computed.
+    pub takes: Vec<usize>,
+}
+
+/// A plan of the same products from its arguments, whose data are `arguments`, and from queries that are `computed`. What nobody
+/// needs any more is left out, and so are its guards, which were checked before anything was computed; an argument that is not
+/// needed may be any tensor.
 ///
 /// # Panics
 /// If there is no such query, or not one tensor for each argument.
-pub fn rest(plan: &Plan, arguments: &[Tensor], computed: &[(QueryId, Tensor)]) -> Plan {
+pub fn rest(plan: &Plan, arguments: &[Tensor], computed: &[(QueryId, Tensor)]) -> Left {
     assert_eq!(plan.inputs.len(), arguments.len(), "one tensor for each argument");
-    let with = |(input, data): (&InputDecl, &Tensor)| InputDecl { data: Some(data.clone()), ..input.clone() };
-    let mut inputs: Vec<InputDecl> = plan.inputs.iter().zip(arguments).map(with).collect();
-    let mut became: FxHashMap<Source, Source> = FxHashMap::default();
-    for (id, tensor) in computed {
-        let Query { dtype, ref shape, .. } = *plan.query(*id);
-        became.insert(Source::Def(id.0), Source::Input(inputs.len() as u32));
-        inputs.push(InputDecl { name: None, dtype, shape: shape.clone(), data: Some(tensor.clone()) });
-    }
+    let is_computed = |id: QueryId| computed.iter().position(|(own, _)| *own == id);
     let mut is_needed = plan.produced();
-    for id in plan.query_ids().rev() {
-        if is_needed[id.index()] && !became.contains_key(&Source::Def(id.0)) {
+    let is_read = |at: usize| plan.produces.0.contains(&Source::Input(at as u32));
+    let mut is_read: Vec<bool> = (0..arguments.len()).map(is_read).collect();
+    for id in plan.query_ids().rev().filter(|&id| is_computed(id).is_none()) {
+        if is_needed[id.index()] {
             for (_, source) in plan.reads(id) {
-                if let Source::Def(q) = source {
-                    is_needed[q as usize] = true;
+                match source {
+                    Source::Def(q) => is_needed[q as usize] = true,
+                    Source::Input(at) => is_read[at as usize] = true,
                 }
             }
         }
+    }
+    let mut became: FxHashMap<Source, Source> = FxHashMap::default();
+    let mut inputs: Vec<InputDecl> = Vec::new();
+    let mut takes = Vec::new();
+    for (at, (input, data)) in plan.inputs.iter().zip(arguments).enumerate().filter(|(at, _)| is_read[*at]) {
+        became.insert(Source::Input(at as u32), Source::Input(inputs.len() as u32));
+        inputs.push(InputDecl { data: Some(data.clone()), ..input.clone() });
+        takes.push(at);
+    }
+    for (at, (id, tensor)) in computed.iter().enumerate().filter(|(_, (id, _))| is_needed[id.index()]) {
+        let Query { dtype, ref shape, .. } = *plan.query(*id);
+        became.insert(Source::Def(id.0), Source::Input(inputs.len() as u32));
+        inputs.push(InputDecl { name: None, dtype, shape: shape.clone(), data: Some(tensor.clone()) });
+        takes.push(arguments.len() + at);
     }
     let mut arena = ExprArena::new();
     let mut done = FxHashMap::default();
@@ -52,7 +71,7 @@ pub fn rest(plan: &Plan, arguments: &[Tensor], computed: &[(QueryId, Tensor)]) -
         queries.push(Query { body, ..query.clone() });
     }
     let produces = plan.produces.0.iter().map(|source| became.get(source).copied().unwrap_or(*source));
-    Plan {
+    let plan = Plan {
         produces: Produces(produces.collect()),
         arena,
         inputs,
@@ -60,7 +79,8 @@ pub fn rest(plan: &Plan, arguments: &[Tensor], computed: &[(QueryId, Tensor)]) -
         guards: Vec::new(),
         symbols: plan.symbols.clone(),
         numbers: plan.numbers.clone(),
-    }
+    };
+    Left { plan, takes }
 }
 
 #[cfg(test)]
@@ -76,7 +96,8 @@ mod tests {
     fn what_is_left_gives_the_same() {
         let x: Tensor = Tensor::from_shape_vec([2, 3], vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0]).unwrap();
         let rows = defer(&x).sum(1);
-        let outputs = [(rows.clone() * rows.clone()).sum(()), rows + 1.0];
+        let y: Tensor = Tensor::from(vec![0.5, 2.0]);
+        let outputs = [(rows.clone() * rows.clone()).sum(()), rows + defer(&y)];
         let plan = Plan::from_trace(trace(&[], &outputs).unwrap());
         let values = |plan: &Plan, inputs: &[Tensor]| -> Vec<Vec<f64>> {
             let size = |symbol: &tj_ir::Symbol| Some(if symbol.to_string() == "s0" { 2 } else { 3 });
@@ -86,12 +107,12 @@ mod tests {
         let sum = plan.query_ids().find(|&id| plan.root_reduce(id).is_some()).unwrap();
         let computed = [(sum, Tensor::from(vec![6.0, 15.0]))];
         let arguments: Vec<Tensor> = plan.inputs.iter().map(|input| input.data.clone().unwrap()).collect();
-        let left = rest(&plan, &arguments, &computed);
-        assert_eq!(left.inputs.len(), plan.inputs.len() + 1);
+        let Left { plan: left, takes } = rest(&plan, &arguments, &computed);
+        // The matrix is not needed any more.
+        assert_eq!((takes.as_slice(), left.inputs.len()), ([1, 2].as_slice(), 2));
         assert!(left.queries.len() < plan.queries.len());
         assert!(left.query_ids().all(|id| left.root_reduce(id).is_none() || left.query(id).shape.is_empty()));
-        let mut others = arguments.clone();
-        others.push(computed[0].1.clone());
+        let others = [arguments[1].clone(), computed[0].1.clone()];
         assert_eq!(values(&left, &others), values(&plan, &arguments));
     }
 }

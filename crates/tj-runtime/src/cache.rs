@@ -79,12 +79,26 @@ impl fmt::Display for Facts {
 }
 
 impl Cached {
-    /// All programs, in order.
+    /// The programs that were compiled at first, in order.
     pub fn executables(&self) -> Vec<&Executable> {
         match &self.code {
             Compiled::One(executable) => vec![executable],
             Compiled::Chain(chain) => chain.executables(),
         }
+    }
+
+    /// Goes over all programs, those that were decided on later among them.
+    fn for_each(&self, act: &mut dyn FnMut(&Executable)) {
+        match &self.code {
+            Compiled::One(executable) => act(executable),
+            Compiled::Chain(chain) => chain.for_each(act),
+        }
+    }
+
+    fn estimated_bytes(&self) -> u64 {
+        let mut bytes = 0;
+        self.for_each(&mut |executable| bytes += executable.program.estimated_bytes());
+        bytes
     }
 
     fn count_hit(&self) {
@@ -361,7 +375,7 @@ fn give_back(key: &[u64]) {
                 break;
             }
             if let Slot::Ready(cached, _) = slot {
-                emptied.extend(cached.executables().into_iter().map(|executable| executable.pools.empty()));
+                cached.for_each(&mut |executable| emptied.push(executable.pools.empty()));
             }
         }
     }
@@ -408,9 +422,7 @@ pub(crate) fn find(
     let cached = Arc::new(compile()?);
     std::mem::forget(failing);
     entry.set(State::Ready(cached.clone()));
-    let programs: u64 =
-        cached.executables().into_iter().map(|executable| executable.program.estimated_bytes()).sum();
-    let bytes = size_of_val(key) as u64 + programs;
+    let bytes = size_of_val(key) as u64 + cached.estimated_bytes();
     let mut dropped = Vec::new();
     {
         let mut table = table();
@@ -424,6 +436,20 @@ pub(crate) fn find(
     }
     drop(dropped);
     Ok(cached)
+}
+
+/// Counts what was decided on while the program of this key ran.
+pub(crate) fn has_grown(key: &[u64]) {
+    let mut dropped = Vec::new();
+    {
+        let mut guard = table();
+        let table = &mut *guard;
+        let Some(Slot::Ready(cached, bytes)) = table.entries.get_mut(key) else { return };
+        let before = std::mem::replace(bytes, size_of_val(key) as u64 + cached.estimated_bytes());
+        table.report.bytes = table.report.bytes + *bytes - before;
+        table.shrink(1, &mut dropped);
+    }
+    drop(dropped);
 }
 
 impl Entry {

@@ -35,9 +35,9 @@ use tj_tensor::{Format, LevelFormat, LevelKind, Scalar, Tensor, Width};
 
 use crate::executable::Executable;
 
-pub(crate) use adapt::{Decider, Rest};
+pub(crate) use adapt::{Decider, Instead, Rest};
 pub(crate) use compile::{Sparse, compile, compile_canonical, fills, stored_inputs};
-pub(crate) use run::{Ledger, Spent, converted_bytes, run};
+pub(crate) use run::{Ledger, Spent, Terms, converted_bytes, run};
 
 /// Programs in order.
 #[derive(Debug)]
@@ -138,7 +138,7 @@ impl Chain {
         self.produces.iter().map(is_stored).collect()
     }
 
-    /// All programs, in order.
+    /// All programs of its steps, in order; none of those that were decided on later.
     pub fn executables(&self) -> Vec<&Executable> {
         let mut all: Vec<&Executable> = Vec::new();
         for step in &self.steps {
@@ -153,6 +153,13 @@ impl Chain {
             }
         }
         all
+    }
+
+    /// Goes over the programs of its steps and of all that may run instead of some of them.
+    pub fn for_each(&self, act: &mut dyn FnMut(&Executable)) {
+        self.executables().into_iter().for_each(&mut *act);
+        let others = self.rest.iter().flat_map(Rest::chains);
+        others.for_each(|instead| instead.chain.for_each(act));
     }
 }
 

@@ -18,7 +18,7 @@ use crate::options::built_in;
 pub(crate) struct Code {
     entries: Vec<KernelFn>,
     /// Keep the code alive.
-    _owners: Vec<Arc<dyn Owner>>,
+    _owners: Vec<Arc<Owner>>,
     backend: &'static str,
 }
 
@@ -29,7 +29,7 @@ impl Code {
         let (functions, owners, backend) = match built_in(backend) {
             Backend::Auto | Backend::Cranelift => {
                 let compiled = functions(distinct, cranelift)?;
-                let (functions, owners): (Vec<KernelFn>, Vec<Arc<dyn Owner>>) = compiled.into_iter().unzip();
+                let (functions, owners): (Vec<KernelFn>, Vec<Arc<Owner>>) = compiled.into_iter().unzip();
                 (functions, owners, "cranelift")
             }
             // Libraries are kept on disk.
@@ -84,10 +84,11 @@ fn bare(kernel: &Kernel) -> Kernel {
     bare
 }
 
-type Compiled = (Vec<KernelFn>, Arc<dyn Owner>);
+/// Functions, and what keeps them there.
+type Functions = (Vec<KernelFn>, Arc<Owner>);
 
 #[cfg(feature = "cranelift")]
-fn cranelift(kernels: &[&Kernel]) -> Result<Compiled, Error> {
+fn cranelift(kernels: &[&Kernel]) -> Result<Functions, Error> {
     let options = tj_codegen_cranelift::Options::default();
     let jit = tj_codegen_cranelift::Jit::compile(kernels, &options)
         .map_err(|e| Error::Backend { backend: "cranelift", problem: e.to_string() })?;
@@ -95,12 +96,12 @@ fn cranelift(kernels: &[&Kernel]) -> Result<Compiled, Error> {
 }
 
 #[cfg(not(feature = "cranelift"))]
-fn cranelift(_: &[&Kernel]) -> Result<Compiled, Error> {
+fn cranelift(_: &[&Kernel]) -> Result<Functions, Error> {
     Err(Error::NoBackend { backend: "cranelift" })
 }
 
 #[cfg(feature = "c")]
-fn c(kernels: &[&Kernel]) -> Result<Compiled, Error> {
+fn c(kernels: &[&Kernel]) -> Result<Functions, Error> {
     if kernels.is_empty() {
         return Ok((Vec::new(), Arc::new(())));
     }
@@ -115,6 +116,6 @@ fn c(kernels: &[&Kernel]) -> Result<Compiled, Error> {
 }
 
 #[cfg(not(feature = "c"))]
-fn c(_: &[&Kernel]) -> Result<Compiled, Error> {
+fn c(_: &[&Kernel]) -> Result<Functions, Error> {
     Err(Error::NoBackend { backend: "c" })
 }

@@ -17,7 +17,7 @@ use tj_tensor::{Buffer, Tensor};
 use crate::bind::Values;
 use crate::cache::{self, Cached, Compiled, Facts};
 use crate::call::{Arguments, Call};
-use crate::chain::{self, Decider, Ledger, Spent, storage_word};
+use crate::chain::{self, Decider, Ledger, Spent, Terms, storage_word};
 use crate::compile::compile;
 use crate::derive::statistics_words;
 use crate::error::Error;
@@ -273,12 +273,18 @@ fn run_read(
         Compiled::One(executable) => executable,
         Compiled::Chain(chain) => {
             drop(inputs);
-            let timed = times == Times::Measured;
             let arguments = arguments(structure, &owned);
-            let numbers = structure.numbers();
-            let decider = Some(Decider { scheduler, options });
-            let max = options.max_bytes;
-            let (outputs, ledger) = chain::run(chain, arguments, &values, numbers, max, timed, decider)?;
+            let terms = Terms {
+                sizes: &values,
+                numbers: structure.numbers(),
+                max: options.max_bytes,
+                times,
+                decider: Some(Decider { scheduler, options }),
+            };
+            let (outputs, ledger) = chain::run(chain, arguments, terms)?;
+            if ledger.has_decided {
+                cache::has_grown(structure.words());
+            }
             return Ok((outputs, Ran { cached: cached.clone(), ledger }));
         }
     };

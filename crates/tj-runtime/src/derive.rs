@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use smallvec::SmallVec;
 use tj_ir::InputDecl;
-use tj_plan::derive::{Decided, Rearranged, rearrange};
+use tj_plan::derive::{Rearranged, rearrange};
 use tj_plan::sparse::{Entries, StoredInput};
 use tj_plan::{Form, Plan, Scheduler, canonicalise, debug_verify};
 use tj_tensor::Tensor;
@@ -20,7 +20,7 @@ pub(crate) fn derived(
     clock: &mut Clock<'_>,
 ) -> Result<Rearranged, Error> {
     if !scheduler.reads_data() {
-        return Ok(Rearranged { plan, decided: Decided::default(), inputs: inputs.to_vec() });
+        return Ok(Rearranged::as_written(plan, inputs));
     }
     let derivation = scheduler.derive(&plan, inputs);
     let is_dense = !derivation.dense.is_empty()

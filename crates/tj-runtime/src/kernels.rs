@@ -4,6 +4,7 @@
 //! computation. Compiling a kernel takes a millisecond, comparing it some microseconds. So what is compiled to memory is found
 //! here by what it computes, names left out, as long as some program holds it.
 
+use std::any::Any;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
 
 use rustc_hash::FxHashMap;
@@ -13,17 +14,15 @@ use tj_kernel::abi::KernelFn;
 /// Entries whose code is gone are swept out when there are so many, and twice as many as were left the last time.
 const SWEPT: usize = 256;
 
-/// What keeps code in memory.
-pub(crate) trait Owner: Send + Sync {}
-
-impl<T: Send + Sync> Owner for T {}
+/// What keeps code in memory: all that was compiled at once, which is one program at most.
+pub(crate) type Owner = dyn Any + Send + Sync;
 
 /// A function, and what keeps it there.
-pub(crate) type Compiled = (KernelFn, Arc<dyn Owner>);
+pub(crate) type Held = (KernelFn, Arc<Owner>);
 
 #[derive(Default)]
 struct Table {
-    known: FxHashMap<Kernel, (KernelFn, Weak<dyn Owner>)>,
+    known: FxHashMap<Kernel, (KernelFn, Weak<Owner>)>,
     sweep_at: usize,
     counts: KernelCounts,
 }
@@ -47,18 +46,16 @@ pub(crate) fn counts() -> KernelCounts {
 /// Functions of kernels, whose names do not count; `compile` makes those that nobody has.
 pub(crate) fn functions<E>(
     kernels: Vec<(Kernel, &Kernel)>,
-    compile: impl FnOnce(&[&Kernel]) -> Result<(Vec<KernelFn>, Arc<dyn Owner>), E>,
-) -> Result<Vec<Compiled>, E> {
-    let mut found: Vec<Option<Compiled>> = {
+    compile: impl FnOnce(&[&Kernel]) -> Result<(Vec<KernelFn>, Arc<Owner>), E>,
+) -> Result<Vec<Held>, E> {
+    let mut found: Vec<Option<Held>> = {
         let mut table = TABLE.lock().unwrap_or_else(PoisonError::into_inner);
         let find = |(nameless, _): &(Kernel, &Kernel)| {
             let (function, owner) = table.known.get(nameless)?;
             Some((*function, owner.upgrade()?))
         };
-        let found: Vec<Option<Compiled>> = kernels.iter().map(find).collect();
-        let shared = found.iter().flatten().count() as u64;
-        table.counts.shared += shared;
-        table.counts.compiled += found.len() as u64 - shared;
+        let found: Vec<Option<Held>> = kernels.iter().map(find).collect();
+        table.counts.shared += found.iter().flatten().count() as u64;
         found
     };
     let missing: Vec<usize> = (0..found.len()).filter(|&at| found[at].is_none()).collect();
@@ -69,6 +66,7 @@ pub(crate) fn functions<E>(
             found[at] = Some((function, Arc::clone(&owner)));
         }
         let mut table = TABLE.lock().unwrap_or_else(PoisonError::into_inner);
+        table.counts.compiled += missing.len() as u64;
         for (at, (nameless, _)) in kernels.into_iter().enumerate() {
             if let (true, Some((function, owner))) = (missing.contains(&at), &found[at]) {
                 table.known.insert(nameless, (*function, Arc::downgrade(owner)));

@@ -14,7 +14,7 @@ use tj_tensor::{Format, Scalar, Tensor};
 use crate::bind::{Binder, input_name};
 use crate::budget;
 use crate::call::order;
-use crate::chain::{self, Chain, converted_bytes, declared_width};
+use crate::chain::{self, Chain, Terms, converted_bytes, declared_width};
 use crate::compile::Canonical;
 use crate::error::Error;
 use crate::observe::Clock;
@@ -89,14 +89,14 @@ impl Walked {
         let inputs: SmallVec<[&Tensor; 8]> = order(&self.inputs, &self.binder, named, &borrowed)?;
         let values = self.binder.bind(&inputs, bindings)?;
         self.binder.check(&self.guards, &values, bindings)?;
-        let timed = times == Times::Measured;
         let mut inputs: Vec<Tensor> = inputs.into_iter().cloned().collect();
         for (name, tensor) in given {
             if let Some((_, at)) = named.iter().find(|(known, _)| known == name) {
                 inputs[*at] = tensor;
             }
         }
-        let (results, ledger) = chain::run(&self.chain, inputs, &values, &self.numbers, max, timed, None)?;
+        let terms = Terms { sizes: &values, numbers: &self.numbers, max, times, decider: None };
+        let (results, ledger) = chain::run(&self.chain, inputs, terms)?;
         let report = ledger.report(&self.chain.executables());
         let symbols = self.binder.symbols().iter().zip(&values);
         let bindings = symbols.map(|(symbol, &value)| (symbol.to_string(), value)).collect();

@@ -37,8 +37,9 @@ pub fn runs(run: Run, seed: u64) -> Vec<Named> {
         ..scheduled(DefaultScheduler.on(Backend::Cranelift))
     };
     let galley = GalleyScheduler::new(Reassociate::Expand);
-    // It decides again after every step.
-    let restless = galley.surprised_by(Surprise { times: 0, entries: 0, left: 0 });
+    // They decide again after every step.
+    let always = Surprise { times: 0, entries: 0, left: 0 };
+    let restless = galley.surprised_by(always);
     let all: Vec<Named> = vec![
         ("cranelift", scheduled(DefaultScheduler.on(Backend::Cranelift))),
         ("kernel interpreter", scheduled(InterpretKernel)),
@@ -46,6 +47,7 @@ pub fn runs(run: Run, seed: u64) -> Vec<Named> {
         ("cranelift, unfused", scheduled(Unfused)),
         ("cranelift, cut, 1 thread", cut(1)),
         ("galley, exact", scheduled(GalleyScheduler::exact())),
+        ("galley, exact, restless", scheduled(GalleyScheduler::exact().surprised_by(always))),
         ("any order: galley", scheduled(galley)),
         ("any order: galley, restless", scheduled(restless)),
     ];

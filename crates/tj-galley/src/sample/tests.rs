@@ -1,6 +1,8 @@
 //! Samples are near what they estimate, and the same each time.
 
-use tj_ir::{LazyTensor, defer, einop};
+use std::sync::Arc;
+
+use tj_ir::{Dim, LazyTensor, at, defer, einop};
 use tj_plan::Plan;
 use tj_plan::derive::form::Form;
 use tj_plan::derive::{Shape, Step, fill_of, form_of, roots};
@@ -100,6 +102,21 @@ fn what_a_step_keeps_is_looked_for() {
     let found = Samples::new(&plan).ways(&form, &step).unwrap();
     let error = (found / paths as f64).max(paths as f64 / found);
     assert!(error < 1.5, "{found} for {paths}");
+}
+
+/// A coordinate of the start of a longer tensor may be none of another.
+#[test]
+fn only_what_is_read_as_a_whole_is_sampled() {
+    let (long, short) = (graph(&mut Random(5), 300, 2000), graph(&mut Random(6), 120, 900));
+    let operands = [("A", &defer(&long)), ("B", &defer(&short))];
+    let (plan, mut form, step) = step_of("i,j,k", "A[i,j] * A[j,k] * A[k,i]", &operands[..1]);
+    assert!(Samples::new(&plan).ways(&form, &step).is_some());
+    form.extents = Arc::new(form.extents.iter().map(|_| Dim::from(120)).collect());
+    assert_eq!(Samples::new(&plan).ways(&form, &step), None);
+    // However a program comes by such an index.
+    let start = defer(&long).index([at(0, 120, 1), at(0, 120, 1)]);
+    let operands = [("P", &start), ("B", operands[1].1)];
+    assert_eq!(ways("i,j,k", "P[i,j] * B[j,k] * B[k,i]", &operands), None);
 }
 
 #[test]

@@ -104,7 +104,7 @@ impl<'p> Writer<'p> {
             numbers: self.plan.numbers.clone(),
         };
         let decided = Decided { places: self.places, is_measured: self.is_measured, expected: self.expected };
-        Rearranged { plan, decided, inputs: Vec::new() }
+        Rearranged { plan, decided, inputs: Vec::new(), is_as_written: false }
     }
 
     fn define(&mut self, query: Query, place: Place) -> u32 {

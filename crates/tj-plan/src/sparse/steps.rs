@@ -38,7 +38,13 @@ impl Step {
     /// What it takes, in rounds of loops, by the sizes that are known.
     pub fn cost(&self) -> f64 {
         match &self.program {
-            StepProgram::Dense(plan) => plan.queries.iter().map(|query| Sizes.count(&query.shape)).sum(),
+            StepProgram::Dense(plan) => {
+                let rounds = |id| {
+                    let reduced = plan.root_reduce(id).map_or(1.0, |reduce| Sizes.guess(&reduce.extent));
+                    reduced * Sizes.count(&plan.query(id).shape)
+                };
+                plan.query_ids().map(rounds).sum()
+            }
             StepProgram::Nest(nest) => nest.cost,
             StepProgram::Stretches(_) | StepProgram::Moved(_) => 0.0,
         }

@@ -7,28 +7,28 @@
 //! **Idea.** A chain remembers what was expected of its steps, and the plan. Where a result has four times as many entries as
 //! expected, or a quarter, and what is left takes long enough to be worth it, what is left is a plan of its own, whose arguments
 //! are there: it is derived anew, factorisation included, and runs instead. What came of that is kept with the chain for results
-//! of that size, so that it is decided once; often it is that nothing changes.
+//! of that size, so that it is decided once; often it is that nothing changes. Its code and memory are part of the chain's.
 //!
 //! **Invariants.** Values do not depend on it, but for the order in which floats are combined, where the scheduler may choose that.
 //! Nothing is decided again for arguments that are given for good and may have been written to.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use smallvec::SmallVec;
 use tj_plan::sparse::steps::Step;
-use tj_plan::{Form, Plan, QueryId, Scheduler, Surprise, canonicalise, debug_verify, rest};
+use tj_plan::{Form, Left, Plan, QueryId, Scheduler, Surprise, canonicalise, debug_verify, rest};
 use tj_tensor::{Scalar, Tensor};
 
 use super::Chain;
-use super::compile::{Sparse, compile_canonical};
+use super::compile::{Sparse, compile_rearranged, rearranged};
 use crate::derive::{counted, statistics_words};
 use crate::error::Error;
 use crate::observe::{Clock, Silent};
 use crate::options::CompileOptions;
 use crate::report::Kept;
 
-/// Plans for what is left that are kept with a chain.
-const KEPT: usize = 8;
+/// Plans for what is left that are kept for each step; the one that was used least recently goes first.
+const KEPT: usize = 4;
 
 /// Who decides again.
 #[derive(Clone, Copy)]
@@ -44,7 +44,16 @@ pub(crate) struct Rest {
     plan: Plan,
     fills: Vec<Option<Scalar>>,
     expected: Vec<Expected>,
+    /// The one used last comes last.
     decided: Mutex<Vec<DecidedAgain>>,
+}
+
+/// What runs instead of later steps.
+#[derive(Debug)]
+pub(crate) struct Instead {
+    pub chain: Chain,
+    /// Its arguments: those of the chain before by their places, and after these what that has computed.
+    pub takes: Vec<usize>,
 }
 
 /// What is expected of the result of a query.
@@ -62,7 +71,7 @@ struct DecidedAgain {
     after: QueryId,
     words: Words,
     /// None if it is what was decided before.
-    chain: Option<Arc<Chain>>,
+    instead: Option<Arc<Instead>>,
 }
 
 /// Of all that what is left reads, what its plan and its code depend on: magnitudes, whether all is finite if that is asked, and how
@@ -112,7 +121,7 @@ impl Rest {
         more > surprise.times.saturating_mul(less) && more >= surprise.entries && left >= surprise.left
     }
 
-    /// What runs instead of the steps after `query`, on the arguments and then on what is computed; none if these are as good.
+    /// What runs instead of the steps after `query`, if these are not as good, and whether that was decided just now.
     ///
     /// # Errors
     /// What a scheduler or a back end refuses.
@@ -122,24 +131,37 @@ impl Rest {
         arguments: &[Tensor],
         computed: &[(QueryId, Tensor)],
         decider: Decider<'_>,
-    ) -> Result<Option<Arc<Chain>>, Error> {
+    ) -> Result<(Option<Arc<Instead>>, bool), Error> {
         let results = computed.iter().map(|(_, tensor)| tensor);
         let all: SmallVec<[&Tensor; 8]> = arguments.iter().chain(results.clone()).collect();
         let mut words = statistics_words(&all, decider.scheduler);
         words.extend(results.map(super::storage_word));
         {
-            let decided = self.decided.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(known) = decided.iter().find(|known| known.after == query && known.words == words) {
-                return Ok(known.chain.clone());
+            let mut decided = self.decided();
+            let is_same = |known: &DecidedAgain| known.after == query && known.words == words;
+            if let Some(at) = decided.iter().position(is_same) {
+                decided[at..].rotate_left(1);
+                return Ok((decided.last().and_then(|known| known.instead.clone()), false));
             }
         }
-        let chain = self.decide(arguments, computed, decider)?.map(Arc::new);
-        let mut decided = self.decided.lock().unwrap_or_else(PoisonError::into_inner);
-        if decided.len() >= KEPT {
-            decided.remove(0);
-        }
-        decided.push(DecidedAgain { after: query, words, chain: chain.clone() });
-        Ok(chain)
+        let instead = self.decide(arguments, computed, decider)?.map(Arc::new);
+        let mut decided = self.decided();
+        let mut others = decided.iter().enumerate().filter(|(_, known)| known.after == query);
+        let (oldest, count) = (others.next().map(|(at, _)| at), others.count());
+        let dropped = oldest.filter(|_| count + 1 >= KEPT).map(|at| decided.remove(at));
+        decided.push(DecidedAgain { after: query, words, instead: instead.clone() });
+        drop(decided);
+        drop(dropped);
+        Ok((instead, true))
+    }
+
+    /// All chains that were decided on so far.
+    pub fn chains(&self) -> Vec<Arc<Instead>> {
+        self.decided().iter().filter_map(|known| known.instead.clone()).collect()
+    }
+
+    fn decided(&self) -> MutexGuard<'_, Vec<DecidedAgain>> {
+        self.decided.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn decide(
@@ -147,18 +169,22 @@ impl Rest {
         arguments: &[Tensor],
         computed: &[(QueryId, Tensor)],
         decider: Decider<'_>,
-    ) -> Result<Option<Chain>, Error> {
+    ) -> Result<Option<Instead>, Error> {
         let Decider { scheduler, options } = decider;
-        let plan = canonicalise(&rest(&self.plan, arguments, computed));
+        let Left { plan, takes } = rest(&self.plan, arguments, computed);
+        let plan = canonicalise(&plan);
         debug_verify("what is left", &plan, Form::Canonical);
         let stored = plan.inputs.iter().map(|input| super::stored_input(input.data.as_ref()?));
         let inputs = counted(&plan, stored.collect());
-        if scheduler.derive(&plan, &inputs).is_empty() {
-            return Ok(None);
-        }
         let owned = vec![false; plan.inputs.len()];
         let sparse = Sparse { inputs: &inputs, owned: &owned, fills: &self.fills };
-        let silent = &mut Silent;
-        compile_canonical(plan, sparse, options, scheduler, &mut Clock::new(silent)).map(Some)
+        let mut silent = Silent;
+        let mut clock = Clock::new(&mut silent);
+        let apart = rearranged(plan, sparse, scheduler, &mut clock)?;
+        if apart.rearranged.is_as_written {
+            return Ok(None);
+        }
+        let chain = compile_rearranged(apart, sparse, options, scheduler, &mut clock)?;
+        Ok(Some(Instead { chain, takes }))
     }
 }

@@ -4,7 +4,7 @@ use tj_ir::expr::Source;
 use tj_ir::{Known, LazyTensor, Symbol};
 use tj_kernel::lower::sparse::room::room;
 use tj_kernel::lower::sparse::{NestProgram, Phase, columns, lower_nest, tasks};
-use tj_plan::derive::{Decided, Rearranged};
+use tj_plan::derive::Rearranged;
 use tj_plan::sparse::moves::{apart, has_moves};
 use tj_plan::sparse::steps::{StepProgram, steps};
 use tj_plan::sparse::stretches::Fold;
@@ -87,16 +87,47 @@ pub(crate) fn compile_canonical(
     scheduler: &dyn Scheduler,
     clock: &mut Clock<'_>,
 ) -> Result<Chain, Error> {
-    let engine = options.engine(scheduler);
+    let apart = rearranged(plan, sparse, scheduler, clock)?;
+    compile_rearranged(apart, sparse, options, scheduler, clock)
+}
+
+/// A plan as it is cut into steps.
+pub(super) struct Apart {
+    pub rearranged: Rearranged,
+    /// Whether what moves entries was taken out of other queries.
+    is_apart: bool,
+}
+
+/// Decides how a canonical plan is computed.
+pub(super) fn rearranged(
+    plan: Plan,
+    sparse: Sparse<'_>,
+    scheduler: &dyn Scheduler,
+    clock: &mut Clock<'_>,
+) -> Result<Apart, Error> {
     let Sparse { inputs: given, owned, fills } = sparse;
     let queries = plan.queries.len();
     let plan = apart(plan, given, fills, owned);
     let is_apart = plan.queries.len() != queries;
     // What moves entries is not rearranged.
-    let Rearranged { mut plan, decided, inputs } = match has_moves(&plan) {
-        true => Rearranged { plan, decided: Decided::default(), inputs: given.to_vec() },
+    let rearranged = match has_moves(&plan) {
+        true => Rearranged::as_written(plan, given),
         false => derived(plan, given, scheduler, clock)?,
     };
+    Ok(Apart { rearranged, is_apart })
+}
+
+/// Cuts a plan into steps and compiles them.
+pub(super) fn compile_rearranged(
+    apart: Apart,
+    sparse: Sparse<'_>,
+    options: &CompileOptions,
+    scheduler: &dyn Scheduler,
+    clock: &mut Clock<'_>,
+) -> Result<Chain, Error> {
+    let engine = options.engine(scheduler);
+    let Sparse { inputs: given, owned, fills } = sparse;
+    let Apart { rearranged: Rearranged { mut plan, decided, inputs, .. }, is_apart } = apart;
     let is_dense = |&at: &usize| given[at].is_some() && inputs[at].is_none();
     let dense = (0..inputs.len()).filter(is_dense).map(|at| at as u32).collect();
     let mut guards = std::mem::take(&mut plan.guards);

@@ -34,10 +34,10 @@ impl Runner<'_> {
     ) -> Result<Tensor, Error> {
         let value = |symbol: &Symbol| {
             let number = |number: &MovedNumber, sign: i64| {
-                let value = self.numbers.get(number.number as usize)?.to_f64() as i64;
+                let value = self.terms.numbers.get(number.number as usize)?.to_f64() as i64;
                 Some((value * sign).max(0))
             };
-            let size = symbols.iter().position(|known| known == symbol).map(|at| self.sizes[at]);
+            let size = symbols.iter().position(|known| known == symbol).map(|at| self.terms.sizes[at]);
             size.or_else(|| moved.numbers.iter().find(|n| n.above == *symbol).and_then(|n| number(n, 1)))
                 .or_else(|| moved.numbers.iter().find(|n| n.below == *symbol).and_then(|n| number(n, -1)))
         };
@@ -62,7 +62,7 @@ impl Runner<'_> {
                 }
                 MovedFrom::Value(value) => What::Value(value),
                 MovedFrom::Number(number) => {
-                    What::Value(*self.numbers.get(number as usize).ok_or_else(missing)?)
+                    What::Value(*self.terms.numbers.get(number as usize).ok_or_else(missing)?)
                 }
             };
             let at = part.at.iter().map(place).collect::<Result<_, _>>()?;
@@ -82,7 +82,7 @@ impl Runner<'_> {
             fill: moved.fill,
             parts,
         };
-        let mut allow = |bytes| budget::check(self.max, bytes).map_err(Ended);
+        let mut allow = |bytes| budget::check(self.terms.max, bytes).map_err(Ended);
         // A place for each row would dwarf few entries.
         let entries: usize = filled.iter().map(Tensor::stored_count).sum();
         let rows = moves.shape.first().copied().unwrap_or(0);

@@ -15,7 +15,7 @@ use tj_tensor::{
 };
 
 use super::gaps::{self, Block};
-use super::{Chain, Decider, NestCode, Part, Rest, Step, Work, room};
+use super::{Chain, Decider, Instead, NestCode, Part, Rest, Step, Work, room};
 use crate::bind::{Binder, Values};
 use crate::budget;
 use crate::call::{Arguments, Call};
@@ -24,6 +24,7 @@ use crate::executable::Executable;
 use crate::options::MaxBytes;
 use crate::program::internal;
 use crate::report::{Cost, Kept, RunReport};
+use crate::walked::Times;
 
 /// What a program of a chain cost, and how long its kernels took.
 pub(crate) type Spent = (usize, Cost, Vec<(String, Duration)>);
@@ -35,7 +36,9 @@ pub(crate) struct Ledger {
     /// What was expected of steps, and found.
     pub kept: Vec<Kept>,
     /// What ran instead of the later steps, and what that cost.
-    pub rest: Option<Box<(Arc<Chain>, Ledger)>>,
+    pub rest: Option<Box<(Arc<Instead>, Ledger)>>,
+    /// Whether something was decided on that is kept.
+    pub has_decided: bool,
 }
 
 impl Ledger {
@@ -49,8 +52,8 @@ impl Ledger {
         let report = RunReport { kept: self.kept, ..report };
         match self.rest.map(|rest| *rest) {
             None => report,
-            Some((chain, ledger)) => {
-                let rest = ledger.report(&chain.executables());
+            Some((instead, ledger)) => {
+                let rest = ledger.report(&instead.chain.executables());
                 report.and_then(RunReport { decided_again: rest.decided_again + 1, ..rest })
             }
         }
@@ -58,28 +61,33 @@ impl Ledger {
 }
 
 /// What all programs of a run share.
-pub(super) struct Runner<'r> {
+#[derive(Clone, Copy)]
+pub(crate) struct Terms<'r> {
     /// Values of the sizes of the whole program.
     pub sizes: &'r [i64],
     pub numbers: &'r [Scalar],
     pub max: MaxBytes,
-    timed: bool,
+    pub times: Times,
+    /// Who may decide again what is left; nobody, if none.
+    pub decider: Option<Decider<'r>>,
+}
+
+/// A run, and what it has cost so far.
+pub(super) struct Runner<'r> {
+    pub terms: Terms<'r>,
     pub(super) spent: SmallVec<[Spent; 1]>,
 }
 
 /// Runs a chain on its inputs, of which nobody else holds what may be written to; gives the results in the order in which they
-/// were asked for. What is left may be decided again by `decider`.
+/// were asked for.
 pub(crate) fn run(
     chain: &Chain,
     mut inputs: Vec<Tensor>,
-    sizes: &[i64],
-    numbers: &[Scalar],
-    max: MaxBytes,
-    timed: bool,
-    decider: Option<Decider<'_>>,
+    terms: Terms<'_>,
 ) -> Result<(Vec<Tensor>, Ledger), Error> {
-    let mut runner = Runner { sizes, numbers, max, timed, spent: SmallVec::new() };
-    let mut kept: Vec<Kept> = Vec::new();
+    let Terms { sizes, max, decider, .. } = terms;
+    let mut runner = Runner { terms, spent: SmallVec::new() };
+    let (mut kept, mut has_decided) = (Vec::new(), false);
     let mut spread = 0_u64;
     for &at in &chain.dense {
         let tensor = &mut inputs[at as usize];
@@ -103,8 +111,12 @@ pub(crate) fn run(
                 }
             });
         }
+        // What is not needed any more belongs to this step alone.
         for source in &step.last_of {
-            known.remove(source);
+            match source {
+                Source::Input(i) => inputs[*i as usize] = Tensor::scalar(false),
+                Source::Def(_) => drop(known.remove(source)),
+            }
         }
         let results = match &step.work {
             Work::Dense(executable) => {
@@ -115,10 +127,15 @@ pub(crate) fn run(
                 number += 1;
                 results
             }
-            Work::Moved(moved) => vec![runner.moved(moved, &chain.symbols, &step.from, &from)?],
+            Work::Moved(moved) => {
+                let result = runner.moved(moved, &chain.symbols, &step.from, &from)?;
+                drop(from);
+                vec![result]
+            }
             Work::Stretches(code) => {
                 let result = runner.stretches(code, &from, number)?;
                 number += 1 + usize::from(code.fold.is_some());
+                drop(from);
                 vec![result]
             }
             Work::Nest(nest) if matches!(nest.result, ResultKind::Updated(_)) => {
@@ -127,19 +144,14 @@ pub(crate) fn run(
                 let written = runner.written(nest, &arguments, number)?;
                 number += 1 + usize::from(nest.count.is_some());
                 drop(arguments);
+                let base = from.swap_remove(of);
                 drop(from);
-                let base = match step.from[of] {
-                    Source::Input(i) if step.last_of.contains(&step.from[of]) => {
-                        std::mem::replace(&mut inputs[i as usize], Tensor::scalar(false))
-                    }
-                    Source::Input(i) => inputs[i as usize].clone(),
-                    Source::Def(_) => return Err(missing()),
-                };
                 vec![runner.updated(nest, base, &written)?]
             }
             Work::Nest(nest) => {
                 let results = runner.nest(nest, &from, number)?;
                 number += 1 + usize::from(nest.count.is_some());
+                drop(from);
                 results
             }
         };
@@ -156,12 +168,17 @@ pub(crate) fn run(
             })
             .collect();
         computed.sort_by_key(|(query, _)| *query);
-        if let Some(chain) = rest.after(query, &inputs, &computed, decider)? {
+        let (instead, is_new) = rest.after(query, &inputs, &computed, decider)?;
+        has_decided |= is_new;
+        if let Some(instead) = instead {
             drop(known);
             inputs.extend(computed.into_iter().map(|(_, tensor)| tensor));
-            let (results, ledger) = run(&chain, inputs, sizes, numbers, max, timed, Some(decider))?;
-            let spent = runner.spent;
-            return Ok((results, Ledger { spent, kept, rest: Some(Box::new((chain, ledger))) }));
+            let taken = instead.takes.iter().map(|&at| inputs[at].clone()).collect();
+            drop(inputs);
+            let (results, ledger) = run(&instead.chain, taken, terms)?;
+            has_decided |= ledger.has_decided;
+            let rest = Some(Box::new((instead, ledger)));
+            return Ok((results, Ledger { spent: runner.spent, kept, rest, has_decided }));
         }
     }
     let result = |source: &Source| match source {
@@ -175,7 +192,7 @@ pub(crate) fn run(
         Source::Def(_) => known.get(source).cloned().ok_or_else(|| internal("chain", &"a result is missing")),
     };
     let results = chain.produces.iter().map(result).collect::<Result<_, _>>()?;
-    Ok((results, Ledger { spent: runner.spent, kept, rest: None }))
+    Ok((results, Ledger { spent: runner.spent, kept, rest: None, has_decided }))
 }
 
 /// A query of a step that is so far from what was expected of it that what is left is decided again.
@@ -202,7 +219,7 @@ impl Runner<'_> {
     /// Every element, row-major.
     pub fn dense(&self, tensor: &Tensor) -> Result<Tensor, Error> {
         if tensor.stored().is_some() {
-            budget::check(self.max, tensor.count()?.saturating_mul(tensor.dtype().size()) as u64)?;
+            budget::check(self.terms.max, tensor.count()?.saturating_mul(tensor.dtype().size()) as u64)?;
             return Ok(tensor.to_dense()?);
         }
         Ok(tensor.clone())
@@ -216,18 +233,18 @@ impl Runner<'_> {
         number: usize,
         then: &mut dyn FnMut(&mut [Buffer]) -> Result<(), Error>,
     ) -> Result<Vec<Tensor>, Error> {
-        let values: Values = self.sizes.iter().chain(counts).copied().collect();
+        let values: Values = self.terms.sizes.iter().chain(counts).copied().collect();
         let inputs: SmallVec<[&Tensor; 8]> = inputs.iter().collect();
         let program = &executable.program;
         if !program.binder.fits(&inputs, &values) {
             return Err(internal("chain", &"arrays of other sizes than their tensor has"));
         }
         let bound = program.bind(values, &[])?;
-        let mut call = Call::bound(program, inputs, bound, self.max, Arguments::Kept)?;
-        if self.timed {
+        let mut call = Call::bound(program, inputs, bound, self.terms.max, Arguments::Kept)?;
+        if self.terms.times == Times::Measured {
             call = call.timed(program);
         }
-        let (outputs, cost) = executable.finish_then(&call, self.numbers, SmallVec::new(), then)?;
+        let (outputs, cost) = executable.finish_then(&call, self.terms.numbers, SmallVec::new(), then)?;
         self.spent.push((number, cost, call.kernel_times(program)));
         Ok(outputs)
     }
@@ -247,7 +264,7 @@ impl Runner<'_> {
                         Some(stored) if *stored.format() == operand.format => filled,
                         Some(_) | None => {
                             budget::check(
-                                self.max,
+                                self.terms.max,
                                 converted_bytes(&filled, filled.stored_count(), &operand.format),
                             )?;
                             filled.in_format(&operand.format)?
@@ -354,7 +371,7 @@ impl Runner<'_> {
         let symbols = nest.main.executable.program.binder.symbols();
         let value = |symbol: &tj_ir::Symbol| {
             let at = symbols.iter().position(|known| known == symbol)?;
-            self.sizes.get(at).copied()
+            self.terms.sizes.get(at).copied()
         };
         let mut shape = Vec::with_capacity(nest.shape.len());
         for dim in &nest.shape {

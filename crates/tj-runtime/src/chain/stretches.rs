@@ -14,7 +14,7 @@ impl Runner<'_> {
         let cut = from.iter().zip(&code.is_cut).filter(|(_, is_cut)| **is_cut);
         let cut: SmallVec<[&Tensor; 4]> = cut.map(|(tensor, _)| tensor).collect();
         let fibers = cut.first().map_or(0, |tensor| fibers(tensor));
-        budget::check(self.max, bytes(&cut, fibers))?;
+        budget::check(self.terms.max, bytes(&cut, fibers))?;
         let stretches = if code.fold.is_some() { Stretches::with_gaps(&cut)? } else { Stretches::of(&cut)? };
         let mut inputs = Vec::with_capacity(from.len() + 1);
         let mut next = 0;

@@ -25,7 +25,7 @@ impl Runner<'_> {
             }
             dense.try_into_buffer().map_err(|_| missing())?
         } else {
-            budget::check(self.max, dense.count()?.saturating_mul(dtype.size()) as u64)?;
+            budget::check(self.terms.max, dense.count()?.saturating_mul(dtype.size()) as u64)?;
             Buffer::copy_of(dense.to_contiguous()?.as_bytes().unwrap_or(&[]))?
         };
         let (to, from) = (buffer.as_bytes_mut(), values.as_bytes().unwrap_or(&[]));
