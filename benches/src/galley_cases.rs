@@ -223,10 +223,10 @@ fn levels(data: &Data) -> Result<Tensor, Failure> {
     let mut step = 0_i64;
     while reached.stored_count() > 0 {
         step += 1;
-        let new = defer(&reached).matmul(&a).greater(0).logical_and(defer(&level).less(0));
-        let levels = tensorjit::where_(&new, step, tensorjit::defer_owned(level));
+        let known = tensorjit::defer_owned(level);
+        let new = defer(&reached).matmul(&a).greater(0).logical_and(known.less(0));
+        let levels = tensorjit::where_(&new, step, known);
         (level, reached) = compute_as((levels, new.cast(DType::I64)), &data.options)?.0;
-        reached = reached.with_format(&Format::coo(1))?;
     }
     Ok(level)
 }

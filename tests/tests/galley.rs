@@ -234,5 +234,5 @@ fn what_is_left_is_decided_again_where_more_is_there_than_expected() {
     };
     let stubborn = counted(Surprise { times: u64::MAX, ..Surprise::default() });
     let open = counted(Surprise::default());
-    assert!(3 * open < stubborn, "{open} and {stubborn}");
+    assert!(2 * open < stubborn, "{open} and {stubborn}");
 }

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use tensorjit::{
     At, CompileOptions, DType, Duplicates, Format, Indices, InterpretKernel, InterpretPlan, LazyTensor, Leaf,
-    Level, Scalar, Tensor, compute, compute_as, concat, defer, defer_owned, maximum, minimum, where_,
+    Level, Scalar, Tensor, compute, compute_as, concat, defer, defer_owned, einop, maximum, minimum, where_,
 };
 use tj_tests::engines::scheduled;
 use tj_tests::rng::Rng;
@@ -666,5 +666,60 @@ fn memory_follows_what_is_stored() {
                 assert!((held..=most).contains(&peak), "{name} on {threads}: {peak} is not {held} to {most}");
             }
         }
+    }
+}
+
+/// Breadth-first levels: what is reached next is found by the levels themselves, which are then written to where they are.
+#[test]
+fn what_is_updated_is_read_by_all_others_first() {
+    let n = 5000;
+    let edges: Entries = (0..n as i64 - 1).map(|vertex| (vertex, vertex + 1)).collect();
+    let a = defer(tensor(&edges, [n, n], "csr")).not_equal(0.0).cast(DType::I64);
+    let a = defer(compute(&a).unwrap());
+    let start = vec![Tensor::from(vec![0_i64])];
+    let one = Tensor::from(vec![1_i64]);
+    let mut reached = Tensor::coo([n], &start, one, Duplicates::Refuse).unwrap();
+    let mut levels = Tensor::from((0..n).map(|at| if at == 0 { 0 } else { -1 }).collect::<Vec<i64>>());
+    let memory = levels.data_ptr();
+    for step in 1..4_i64 {
+        let known = defer_owned(levels);
+        let new = defer(&reached).matmul(&a).greater(0).logical_and(known.less(0));
+        let program = (where_(&new, step, known), new.cast(DType::I64));
+        let (next, report) = compute_as(program, &CompileOptions::default()).unwrap();
+        (levels, reached) = next;
+        assert_eq!((levels.data_ptr(), report.donated_inputs), (memory, 1), "{step}");
+    }
+    let expected = (0..n as i64).map(|at| if at < 4 { at } else { -1 });
+    assert_eq!(levels.to_vec::<i64>().unwrap(), expected.collect::<Vec<_>>());
+}
+
+/// Triangles whose corners have labels, which are dense: only lists of vertices with labels are gone along.
+#[test]
+fn loops_below_a_factor_of_zero_are_left_out() {
+    let n = 60;
+    let edges = entries(8, n, n, 700);
+    let a = tensor(&edges, [n, n], "csr");
+    let has = |step: usize| (0..n).map(|at| at % step == 0).collect::<Vec<bool>>();
+    let (few, some) = (has(10), has(3));
+    let of = |label: &[bool], dtype: DType| Tensor::from(label.to_vec()).cast(dtype).unwrap();
+    let truth = edges.iter().filter(|(i, j)| few[*i as usize] && some[*j as usize]);
+    let truth = truth
+        .map(|&(i, j)| (0..n as i64).filter(|&k| edges.contains(&(j, k)) && edges.contains(&(k, i))).count());
+    let truth = truth.sum::<usize>() as f64;
+    assert!(truth > 20.0);
+    for dtype in [DType::I64, DType::F64] {
+        let a = defer(a.cast(DType::Bool).unwrap().cast(dtype).unwrap());
+        let run = |x: Tensor, y: Tensor| {
+            let operands = [("A", &a), ("X", &defer(&x)), ("Y", &defer(&y))];
+            let program = einop("t[] += X[i] * A[i,j] * Y[j] * A[j,k] * A[k,i]", &operands);
+            let (found, report) = compute_as(&program, &scheduled(InterpretKernel)).unwrap();
+            (found.get(&[]).unwrap().to_f64(), report.work.unwrap())
+        };
+        let (found, work) = run(of(&few, dtype), of(&some, dtype));
+        let (_, all) = run(of(&vec![true; n], dtype), of(&vec![true; n], dtype));
+        assert_eq!(found, truth, "{dtype}");
+        // A product of floats may be anything where a dense factor is 0.
+        let bound = if dtype == DType::I64 { 7 } else { 1 };
+        assert!(bound * work <= all, "{dtype}: {work} of {all}");
     }
 }

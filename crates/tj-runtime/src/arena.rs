@@ -37,6 +37,12 @@ fn count_out(bytes: usize) {
     KEPT.fetch_sub(bytes as u64, Ordering::Relaxed);
 }
 
+/// A size for an arena that is needed for so many bytes: one that grows by a little from call to call is not allocated each time.
+fn with_room(bytes: usize) -> usize {
+    let step = (bytes.next_power_of_two() / 16).max(64);
+    bytes.checked_next_multiple_of(step).unwrap_or(bytes)
+}
+
 fn bytes_of(output: &Tensor) -> usize {
     output.as_bytes().map_or(0, <[u8]>::len)
 }
@@ -68,7 +74,7 @@ impl Pools {
             count_out(smaller.len());
         }
         drop(arenas);
-        Ok((Buffer::zeroed(bytes)?, true))
+        Ok((Buffer::zeroed(with_room(bytes))?, true))
     }
 
     /// Takes an arena back.

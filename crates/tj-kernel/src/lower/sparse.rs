@@ -20,6 +20,7 @@
 //! its tensor only where a loop runs, which need not depend on it, is that of no entry where the loop is empty.
 
 mod collect;
+mod gates;
 mod late;
 mod merge;
 mod readers;
@@ -341,6 +342,8 @@ struct Walk<'p> {
     /// What is known at the current place, so that it is evaluated once.
     known: FxHashMap<ExprId, crate::ir::Value>,
     tasks: Tasks,
+    /// What was asked on the way to the current place.
+    open_gates: Vec<gates::Gate>,
     /// The total of the reduction whose loop is opened next, and the value that ends the loop early.
     stop: Option<(crate::ir::Var, bool)>,
     /// Reductions that have been computed for a whole row of an index, and where they are.
@@ -392,6 +395,7 @@ fn lower_part(nest: &Nest, phase: Phase, part: Part, layout: &Layout, group: &Gr
         arrays: vec![None; nest.arguments.len()],
         dense: vec![None; nest.arguments.len()],
         known: FxHashMap::default(),
+        open_gates: Vec::new(),
         stop: None,
         rows: FxHashMap::default(),
         cells: FxHashMap::default(),

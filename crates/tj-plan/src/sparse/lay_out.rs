@@ -1,6 +1,6 @@
 //! Steps of the ways in which queries are computed, in order.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use tj_ir::expr::Source;
 use tj_ir::{Dim, Expr, ExprArena, ExprId};
@@ -47,7 +47,7 @@ impl Cutter<'_> {
             }
         }
         self.flush(&mut waiting, &read_later, &mut steps);
-        steps
+        updates_last(steps)
     }
 
     /// For each query, the nests that read it.
@@ -228,6 +228,22 @@ impl Cutter<'_> {
         };
         Step { from, gives: ids, program: StepProgram::Nest(Box::new(nest)), expected }
     }
+}
+
+/// With updates of arguments after all that reads these: who is the only one to hold its memory writes into it. An update that
+/// others read stays where it is.
+fn updates_last(steps: Vec<Step>) -> Vec<Step> {
+    let read: FxHashSet<Source> = steps.iter().flat_map(|step| step.from.iter().copied()).collect();
+    let waits = |step: &Step| {
+        let is_update = match &step.program {
+            StepProgram::Nest(nest) => matches!(nest.result, ResultKind::Updated(_)),
+            StepProgram::Dense(_) | StepProgram::Stretches(_) | StepProgram::Moved(_) => false,
+        };
+        is_update && !step.gives.iter().any(|id| read.contains(&Source::Def(id.0)))
+    };
+    let (updates, mut others): (Vec<Step>, Vec<Step>) = steps.into_iter().partition(waits);
+    others.extend(updates);
+    others
 }
 
 /// The order in which a dense argument is read best: by the loops, where each axis is one. The loop of `row` runs inside of

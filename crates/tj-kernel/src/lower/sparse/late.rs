@@ -55,7 +55,7 @@ impl Walk<'_> {
     }
 
     /// Whether a reduction below a node has not been computed yet.
-    fn has_open_reduction(&self, id: ExprId) -> bool {
+    pub fn has_open_reduction(&self, id: ExprId) -> bool {
         let (mut open, mut seen) = (vec![id], Vec::new());
         while let Some(node) = open.pop() {
             if seen.contains(&node) || self.known.contains_key(&node) || self.rows.contains_key(&node) {

@@ -6,6 +6,7 @@ use tj_plan::sparse::Nest;
 use tj_plan::sparse::space::Tree;
 use tj_tensor::{DType, Scalar};
 
+use super::gates::Inner;
 use super::walk::Range;
 use super::{BLOCK, Phase, Tasks, Walk, inners, nest_spaces, readers, whole_tree};
 use crate::ir::{BinOp, Buf, CmpOp, LoopKind, UnOp, Value, Var};
@@ -225,7 +226,8 @@ impl Walk<'_> {
             walk.ctx.b.store(out, at, after);
         };
         let Some((&last, outer)) = loops.split_last() else { return add(self) };
-        self.loops(outer, Range::Whole, tree, &mut |walk| {
+        let gates = self.gates(op, inner);
+        self.gated_loops(outer, tree, (&gates, Inner::Loops), &mut |walk| {
             let is_plain_row = last as usize + 1 == walk.rank() && walk.is_plain(last, tree);
             if is_plain_row {
                 walk.keep_rows(last, inner);

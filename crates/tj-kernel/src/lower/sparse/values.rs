@@ -9,6 +9,7 @@ use tj_plan::sparse::plain;
 use tj_plan::sparse::space::{Tree, is_neutral, visited};
 use tj_tensor::{DType, Scalar};
 
+use super::gates::Inner;
 use super::walk::Range;
 use super::{Walk, stored};
 use crate::build::Builder;
@@ -202,11 +203,15 @@ impl Walk<'_> {
             None => {
                 let left_out = self.left_out(&own);
                 let sum = self.start(own.op, own.dtype, left_out.is_some());
+                let gates = if left_out.is_none() { self.gates(own.op, own.inner) } else { Vec::new() };
                 let last = last_word(own.op, own.dtype).filter(|_| own.indices.len() == 1);
-                self.stop = last.map(|word| (sum.total, word));
-                self.loops(&own.indices, Range::Whole, &own.tree, &mut |walk| {
-                    let value = walk.value(own.inner);
-                    walk.add(&sum, value);
+                let inner = if self.has_open_reduction(own.inner) { Inner::Loops } else { Inner::Arithmetic };
+                self.gated(&gates, &mut |walk| {
+                    walk.stop = last.map(|word| (sum.total, word));
+                    walk.gated_loops(&own.indices, &own.tree, (&gates, inner), &mut |walk| {
+                        let value = walk.value(own.inner);
+                        walk.add(&sum, value);
+                    });
                 });
                 self.finish(&sum, left_out, &own.indices)
             }
@@ -287,12 +292,23 @@ impl Walk<'_> {
         let start = |(_, own): &(ExprId, Reduction)| self.start(own.op, own.dtype, own.left_out.is_some());
         let sums: Vec<Sum> = all.iter().map(start).collect();
         let (indices, tree) = (all[0].1.indices.clone(), all[0].1.tree.clone());
-        self.loops(&indices, Range::Whole, &tree, &mut |walk| {
-            let inners: Vec<ExprId> = all.iter().map(|(_, own)| own.inner).collect();
-            let values = walk.values(&inners);
-            for (sum, value) in sums.iter().zip(values) {
-                walk.add(sum, value);
-            }
+        let inners: Vec<ExprId> = all.iter().map(|(_, own)| own.inner).collect();
+        let mut gates = self.gates(all[0].1.op, inners[0]);
+        for (_, own) in &all {
+            let others = if own.left_out.is_none() { self.gates(own.op, own.inner) } else { Vec::new() };
+            gates.retain(|gate| others.contains(gate));
+        }
+        let inner = match inners.iter().any(|&inner| self.has_open_reduction(inner)) {
+            true => Inner::Loops,
+            false => Inner::Arithmetic,
+        };
+        self.gated(&gates, &mut |walk| {
+            walk.gated_loops(&indices, &tree, (&gates, inner), &mut |walk| {
+                let values = walk.values(&inners);
+                for (sum, value) in sums.iter().zip(values) {
+                    walk.add(sum, value);
+                }
+            });
         });
         for (((id, own), sum), left_out) in all.iter().zip(&sums).zip(left_out) {
             let value = self.finish(sum, left_out, &own.indices);
