@@ -7,7 +7,7 @@
 //! Modules in reading order: [`program`] (programs as data), [`generate`] (a program from a seed), [`data`] (tensors
 //! from a seed), [`eager`] (each step on its own), [`engines`] (every way to run a program), [`rubbish`] (memory that
 //! must be overwritten), [`donate`] (arguments that may be overwritten), [`check`] (all of them agree), [`shrink`] (the smallest program that still fails), [`chaos`]
-//! (a scheduler that decides at random), [`wander`] (one that derives at random), [`sparse`] (programs over tensors that are stored in any way), [`whole`] (matrices whose
+//! (a scheduler that decides at random), [`wander`] (one that derives at random), [`joins`] (programs in which the order of sums matters), [`sparse`] (programs over tensors that are stored in any way), [`whole`] (matrices whose
 //! sums are exact in any order).
 
 #![forbid(unsafe_code)]
@@ -19,6 +19,7 @@ pub mod donate;
 pub mod eager;
 pub mod engines;
 pub mod generate;
+pub mod joins;
 pub mod program;
 pub mod rng;
 pub mod rubbish;
