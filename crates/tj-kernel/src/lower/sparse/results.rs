@@ -134,12 +134,12 @@ impl Walk<'_> {
             if is_last && range == Range::Whole {
                 inners.iter().for_each(|&inner| self.keep_rows(index, inner));
             }
-            let lanes = is_last && is_flat(self) && is_adjacent(self);
-            if lanes {
+            if is_last && is_flat(self) && is_adjacent(self) {
                 self.read_ahead();
+                self.everywhere(index, range, LoopKind::Lanes(LANES), &mut store);
+            } else {
+                self.walk(index, tree, range, &mut store);
             }
-            let kind = if lanes { LoopKind::Lanes(LANES) } else { LoopKind::Serial };
-            self.everywhere(index, range, kind, &mut store);
             return self.rows.clear();
         }
         let walkers: Vec<usize> =
