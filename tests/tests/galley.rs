@@ -227,7 +227,7 @@ fn what_is_left_is_decided_again_where_more_is_there_than_expected() {
     assert_eq!(report.decided_again, 1, "{report:?}");
     let surprise = &report.kept[0];
     assert!(surprise.found > 4 * surprise.expected, "{surprise:?}");
-    // Less is done than by who is not surprised.
+    // Less than half is done of what is done by who is not surprised.
     let counted = |surprise: Surprise| {
         let scheduler = Counted(GalleyScheduler::default().surprised_by(surprise));
         work(&compute_as(program(), &scheduled(scheduler)).expect("the program is right").1)

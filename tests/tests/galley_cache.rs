@@ -67,7 +67,8 @@ fn what_is_left_is_decided_once() {
     set_kept_bytes(1 << 30);
 }
 
-/// Sixty patterns of up to five vertices, each of which has one of four labels, need about a kernel each.
+/// Sixty patterns of up to five vertices, each of which has one of four labels, take two hundred steps and need eighty kernels:
+/// vectors come spread or as lists, whichever takes less.
 fn labelled_patterns_share_kernels() {
     clear_cache();
     let rng = &mut Rng::new(5);
@@ -108,7 +109,7 @@ fn labelled_patterns_share_kernels() {
     };
     let counts: Vec<Tensor> = programs.iter().map(run).collect();
     let compiled = cache_report().kernels_compiled - before;
-    assert!(compiled <= 66, "{compiled} kernels");
+    assert!(compiled <= 80, "{compiled} kernels");
     for ((program, text), count) in programs.iter().zip(&counts) {
         let (expected, _) = compute_as(program, &CompileOptions::default()).expect("the program is right");
         assert_eq!(values(count), values(&expected), "{text}");

@@ -16,6 +16,7 @@ use tj_plan::derive::form::{Form, IndexSet, Kind, Leaf, NodeId, bit, members};
 use tj_plan::derive::{Step, fill_decides};
 use tj_plan::plan::QueryId;
 use tj_plan::scheduler::{Reason, Sizes};
+use tj_plan::sparse::steps::CALL;
 use tj_plan::sparse::{order, plain};
 
 use crate::bound::Bound;
@@ -45,9 +46,6 @@ const COLLECT: f64 = 2.0;
 
 /// What it costs to put an entry of an argument into another order, which is remembered, and of an intermediate result.
 const CONVERT: [f64; 2] = [2.0, 6.0];
-
-/// What a step costs whatever it does: its call, its arguments, its result.
-const CALL: f64 = 3000.0;
 
 /// Results of at least this part of all elements are dense, and what is kept on the way.
 const SPARSE: [f64; 2] = [0.125, order::KEPT_DENSE];

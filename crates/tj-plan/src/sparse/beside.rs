@@ -79,7 +79,7 @@ impl Cutter<'_> {
     /// Whether the result of a query is dense.
     pub fn is_dense(&self, id: QueryId, order: &Order, fill: Option<Scalar>) -> bool {
         let is_stored =
-            |fill| order.is_sparse() && !self.plan.query(id).shape.is_empty() && self.may_be_stored(id, fill);
+            |fill| order.is_sparse && !self.plan.query(id).shape.is_empty() && self.may_be_stored(id, fill);
         self.decided.place(id) == Place::Dense || !fill.is_some_and(is_stored)
     }
 }

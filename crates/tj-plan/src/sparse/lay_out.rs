@@ -6,7 +6,7 @@ use tj_ir::expr::Source;
 use tj_ir::{Dim, Expr, ExprArena, ExprId};
 
 use super::copy::copy;
-use super::order::Order;
+use super::order::{Counts, Order};
 use super::rows::rows;
 use super::space::spaces;
 use super::steps::{Cutter, Found, Step, StepProgram, Way, queries};
@@ -123,9 +123,9 @@ impl Cutter<'_> {
 
     /// The work from which on a dense argument is put into another order first.
     fn worth(&self, source: Source) -> f64 {
-        match self.decided.is_measured {
-            true => Sizes.count(self.plan.shape_of(source)),
-            false => super::order::SIZE * super::order::SIZE,
+        match self.counts {
+            Counts::Measured => Sizes.count(self.plan.shape_of(source)),
+            Counts::Guessed => super::order::SIZE * super::order::SIZE,
         }
     }
 
@@ -224,7 +224,7 @@ impl Cutter<'_> {
             combined: order.combined,
             result,
             fill,
-            cost: order.cost,
+            cost: order.here.cost,
         };
         Step { from, gives: ids, program: StepProgram::Nest(Box::new(nest)), expected }
     }

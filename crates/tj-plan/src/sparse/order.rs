@@ -4,10 +4,17 @@
 //! them. The work is the sum over loops of how often their bodies run, where a loop runs as often as its tree says: an "and"
 //! as often as its shortest list, an "or" as the sum of its lists. Counts are not looked at, so that one program has one order:
 //! an axis has [`SIZE`] elements unless it is a number, a list has [`LIST`], and most rows have a list.
+//!
+//! A scheduler may ask for orders by the sizes and entries of the data ([`Counts::Measured`]). Then costs are what kernels do as
+//! nearly as it is known, and an order that was chosen by guess is priced by the data as well, so that the two can be compared.
+
+mod meet;
 
 use rustc_hash::FxHashMap;
 use tj_ir::expr::Source;
 use tj_ir::{Dim, Expr, ExprArena, ExprId, ReduceOp};
+
+use meet::work;
 
 use super::space::{Space, Tree, is_neutral, visited};
 use super::{Access, StoredInput, followed, has_index, plain};
@@ -16,11 +23,20 @@ use crate::scheduler::Sizes;
 /// Elements of an axis, for guesses.
 pub const SIZE: f64 = 4096.0;
 
-/// How far a size goes: that of the data if it `is_measured`, else a guess for every size.
-pub fn size(dim: &Dim, is_measured: bool) -> f64 {
-    match is_measured {
-        true => Sizes.guess(dim).max(1.0),
-        false => dim.is_const().map_or(SIZE, |size| size.max(1) as f64),
+/// By what orders are chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counts {
+    /// Guesses, the same for all data.
+    Guessed,
+    /// The sizes and entries of the data.
+    Measured,
+}
+
+/// How far a size goes: that of the data, or a guess for every size.
+pub fn size(dim: &Dim, counts: Counts) -> f64 {
+    match counts {
+        Counts::Measured => Sizes.guess(dim).max(1.0),
+        Counts::Guessed => dim.is_const().map_or(SIZE, |size| size.max(1) as f64),
     }
 }
 
@@ -33,8 +49,20 @@ const SEARCH: f64 = 6.0;
 /// What an entry costs that is put into another order, in steps: tensors remember that for next time.
 const CONVERT: f64 = 1.0;
 
+/// The same where data are known, of an argument, for which a program is called again, and of a result, which nobody remembers.
+const CONVERT_KNOWN: [f64; 2] = [0.25, 4.0];
+
+/// Results of at most so many elements are near, wherever they are written to, where data are known.
+const NEAR: f64 = 32_768.0;
+
+/// What memory for an element costs that is not written to, in steps, where data are known.
+const FRESH: f64 = 0.2;
+
 /// What an entry costs that is added to a row which is collected and sorted, in steps.
 const COLLECT: f64 = 3.0;
+
+/// The same where data are known, beside the loops, which run once to count and once to write.
+const COLLECT_KNOWN: f64 = 1.5;
 
 /// What reading a dense argument across its rows costs, in steps.
 const STRIDE: f64 = 3.0;
@@ -64,7 +92,9 @@ pub struct Question<'a> {
     pub accesses: &'a [Access],
     /// How a source is stored.
     pub stored: &'a dyn Fn(Source) -> Option<&'a StoredInput>,
-    /// Whether sizes are those of the data, and not a guess for all of them.
+    /// By what an order is chosen.
+    pub counts: Counts,
+    /// Whether the data are known, so that it can be said what an order takes here, by whatever it was chosen.
     pub is_measured: bool,
     /// Whether the result is for other steps only.
     pub is_kept: bool,
@@ -87,21 +117,32 @@ pub struct Order {
     pub visited: f64,
     /// How many elements it has.
     pub elements: f64,
-    /// The part of them from which on it is dense.
-    dense_from: f64,
+    /// Whether the result has so few entries that it is stored by levels.
+    pub is_sparse: bool,
+    /// What is expected of it here: by the data if they are known.
+    pub here: Here,
+}
+
+/// What is expected of an order.
+#[derive(Clone, Copy, Debug)]
+pub struct Here {
+    /// Work.
+    pub cost: f64,
+    /// How many elements of the result are visited.
+    pub visited: f64,
 }
 
 impl Order {
-    /// Whether the result has so few entries that it is stored by levels.
-    pub fn is_sparse(&self) -> bool {
-        self.visited < self.dense_from * self.elements
-    }
-
     /// This and another result in the same loops, each computed at its place; `None` if the loops differ.
     pub fn beside(self, other: &Order) -> Option<Order> {
         let fits = self.loops == other.loops && self.combined.is_none() && other.combined.is_none();
         let (cost, visited) = (self.cost + other.cost, self.visited.max(other.visited));
-        fits.then_some(Order { cost, visited, ..self })
+        let here = Here {
+            cost: self.here.cost + other.here.cost,
+            visited: self.here.visited.max(other.here.visited),
+        };
+        let is_sparse = self.is_sparse && other.is_sparse;
+        fits.then_some(Order { cost, visited, here, is_sparse, ..self })
     }
 }
 
@@ -131,6 +172,8 @@ struct Guess {
 #[derive(Clone)]
 struct State {
     bound: Vec<bool>,
+    /// For each access, whether its last list is spread over memory.
+    spread: Vec<bool>,
     next: Vec<usize>,
     /// Steps at the current place beside its visit.
     extra: f64,
@@ -140,6 +183,18 @@ struct State {
 
 /// Chooses an order.
 pub fn choose(q: &Question<'_>) -> Order {
+    let best = cheapest(q);
+    if q.counts == Counts::Measured || !q.is_measured {
+        return best;
+    }
+    let place = if best.combined.is_some() { best.inner } else { q.body };
+    let measured = Question { counts: Counts::Measured, ..*q };
+    let priced =
+        measured.tried(&best.loops, best.inner, best.combined, &q.spaces[&place].tree, Some(best.is_sparse));
+    Order { here: priced.here, ..best }
+}
+
+fn cheapest(q: &Question<'_>) -> Order {
     let outputs: Vec<u32> = (0..q.rank as u32).collect();
     let mut best: Option<Order> = None;
     let mut consider = |order: Order| {
@@ -149,7 +204,7 @@ pub fn choose(q: &Question<'_>) -> Order {
     };
     let tree = |id: ExprId| &q.spaces[&id].tree;
     for loops in orders(&outputs) {
-        consider(q.tried(&loops, q.body, None, tree(q.body)));
+        consider(q.tried(&loops, q.body, None, tree(q.body), None));
     }
     if let Some((op, reduced, inner)) = chain(q.arena, q.body)
         && q.spaces[&inner].fill.is_some_and(|fill| is_neutral(op, fill))
@@ -159,7 +214,7 @@ pub fn choose(q: &Question<'_>) -> Order {
             // Where the reduction is innermost, it needs no place for partial results.
             let first = loops.iter().position(|l| reduced.contains(l)).unwrap_or(loops.len());
             if loops[first..].iter().any(|l| !reduced.contains(l)) {
-                consider(q.tried(&loops, inner, Some(op), tree(inner)));
+                consider(q.tried(&loops, inner, Some(op), tree(inner), None));
             }
         }
     }
@@ -184,7 +239,7 @@ fn orders(indices: &[u32]) -> Vec<Vec<u32>> {
 
 impl Question<'_> {
     fn size(&self, index: u32) -> f64 {
-        size(&self.extents[index as usize], self.is_measured)
+        size(&self.extents[index as usize], self.counts)
     }
 
     /// The order of levels that suits an order of loops, and whether the read has to be put into it first.
@@ -215,7 +270,7 @@ impl Question<'_> {
             let is_list = level.kind != tj_tensor::LevelKind::Dense;
             let rows = if stored.is_hypersparse { size / 32.0 } else { size / 2.0 };
             let guessed = if l == 0 && levels.len() > 1 { rows } else { LIST.min(size) };
-            let entries = match stored.entries.as_ref().filter(|_| self.is_measured) {
+            let entries = match stored.entries.as_ref().filter(|_| self.counts == Counts::Measured) {
                 None => guessed,
                 Some(known) => {
                     let below = if is_list { known.at(&levels[..=l]) } else { positions * size };
@@ -227,7 +282,15 @@ impl Question<'_> {
         Guess { levels: lists.collect() }
     }
 
-    fn tried(&self, loops: &[u32], inner: ExprId, combined: Option<ReduceOp>, tree: &Tree) -> Order {
+    /// What some loops take. Whether the result is stored by levels follows from that, unless it was decided before.
+    fn tried(
+        &self,
+        loops: &[u32],
+        inner: ExprId,
+        combined: Option<ReduceOp>,
+        tree: &Tree,
+        is_stored: Option<bool>,
+    ) -> Order {
         // Loops of nested reductions come later, in the order in which they are written.
         let all: Vec<u32> = loops
             .iter()
@@ -241,14 +304,14 @@ impl Question<'_> {
             let (order, changes) = self.levels(access, &all);
             let guess = self.guess(access, &order);
             if changes {
-                let entries: f64 = guess.levels.iter().map(|(_, list)| list.unwrap_or(SIZE)).product();
-                convert += CONVERT * entries;
+                convert += self.convert(access.source) * self.entries(access, &guess);
             }
             guesses.push(guess);
             levels.push(order);
         }
         let mut state = State {
             bound: vec![false; self.extents.len()],
+            spread: vec![false; self.accesses.len()],
             next: vec![0; self.accesses.len()],
             extra: 0.0,
             visits: 1.0,
@@ -273,24 +336,32 @@ impl Question<'_> {
             let first = loops.iter().position(|&l| l as usize >= self.rank).unwrap_or(0);
             outside = loops[..first].iter().map(|&l| self.size(l)).product();
         }
-        let dense_from = if self.is_measured && self.is_kept { KEPT_DENSE } else { DENSE };
-        let is_sparse = visited < dense_from * elements;
+        let is_measured = self.counts == Counts::Measured;
+        let dense_from = if is_measured && self.is_kept { KEPT_DENSE } else { DENSE };
+        let is_sparse = is_stored.unwrap_or(visited < dense_from * elements);
         if combined.is_some() {
+            let mut collect = COLLECT;
+            if is_measured && is_sparse {
+                state.cost += state.cost - convert;
+                collect = COLLECT_KNOWN;
+            }
             // Collected rows are as long as the axes inside of the first reduced loop.
             let width: f64 = elements / outside;
-            state.cost += if is_sparse { COLLECT * state.visits + outside * width / 512.0 } else { elements };
+            state.cost += if is_sparse { collect * state.visits + outside * width / 512.0 } else { elements };
             // A row that is the whole result takes memory for every element of it.
             if is_sparse && outside <= 1.0 {
-                state.cost += elements;
+                state.cost += if is_measured { FRESH } else { 1.0 } * elements;
             }
-            if loops.first().is_some_and(|&l| l as usize >= self.rank) {
+            // What is added to all over memory waits for it.
+            let is_near = is_measured && elements <= NEAR;
+            if loops.first().is_some_and(|&l| l as usize >= self.rank) && !is_near {
                 state.cost *= 2.0;
             }
         }
         // A sparse result is written in the order of its axes.
         let in_order = loops.iter().filter(|&&l| (l as usize) < self.rank).is_sorted();
         if is_sparse && !in_order {
-            state.cost += CONVERT * visited;
+            state.cost += self.convert(Source::Def(0)) * visited;
         }
         if combined.is_some()
             && let Some(&last) = loops.last()
@@ -298,13 +369,32 @@ impl Question<'_> {
             state.cost += state.visits * self.strides(inner, last);
             // A dense result is written across its rows, too.
             let is_across = (last as usize) + 1 < self.rank && !is_sparse;
-            if self.is_measured && is_across {
+            if is_measured && is_across {
                 state.cost += STRIDE * state.visits;
             }
         }
         let mut cost = state.cost;
         cost += self.nested(&guesses, &state, inner);
-        Order { loops: loops.to_vec(), inner, combined, levels, cost, visited, elements, dense_from }
+        let here = Here { cost, visited };
+        Order { loops: loops.to_vec(), inner, combined, levels, cost, visited, elements, is_sparse, here }
+    }
+
+    /// What an entry costs that is put into another order.
+    fn convert(&self, source: Source) -> f64 {
+        match source {
+            Source::Input(_) | Source::Def(_) if self.counts == Counts::Guessed => CONVERT,
+            Source::Input(_) => CONVERT_KNOWN[0],
+            Source::Def(_) => CONVERT_KNOWN[1],
+        }
+    }
+
+    /// How many entries an argument has.
+    fn entries(&self, access: &Access, guess: &Guess) -> f64 {
+        let known = (self.stored)(access.source).and_then(|stored| stored.entries.as_ref());
+        match known.filter(|_| self.counts == Counts::Measured) {
+            Some(known) => known.count,
+            None => guess.levels.iter().map(|(_, list)| list.unwrap_or(SIZE)).product(),
+        }
     }
 
     /// What reading dense arguments costs beside, where the loop of `index` is the innermost one around `body`.
@@ -323,7 +413,9 @@ impl Question<'_> {
 
     /// Goes into a loop.
     fn run(&self, guesses: &[Guess], state: &mut State, index: u32, tree: &Tree) {
+        self.spread(guesses, state, index);
         let mut lists: FxHashMap<ExprId, f64> = FxHashMap::default();
+        let mut spread: Vec<ExprId> = Vec::new();
         for (at, guess) in guesses.iter().enumerate() {
             if let Some((dim, list)) = guess.levels.get(state.next[at])
                 && follows(dim, index, list.is_some())
@@ -331,12 +423,14 @@ impl Question<'_> {
                 state.next[at] += 1;
                 if let Some(entries) = list {
                     lists.insert(self.accesses[at].id, *entries);
+                    let is_last = state.next[at] == guess.levels.len();
+                    spread.extend((state.spread[at] && is_last).then_some(self.accesses[at].id));
                 }
             }
         }
         let tree = tree.at(&|id| lists.contains_key(&id));
         let size = self.size(index);
-        let (runs, steps) = work(&tree, &lists, size);
+        let (runs, steps) = work(&tree, &lists, size, &spread);
         // Lists that are not walked are followed.
         let followed: f64 = lists.iter().filter(|(id, _)| !tree.leaves().contains(id)).map(|(_, n)| n).sum();
         state.cost += state.visits * (steps + followed);
@@ -393,22 +487,4 @@ impl Question<'_> {
 /// Whether a level is gone through by the loop of an index: a dense one is stepped through wherever it is read.
 fn follows(dim: &Dim, index: u32, is_list: bool) -> bool {
     if is_list { followed(dim).is_some_and(|(own, _)| own == index) } else { plain(dim) == Some(index) }
-}
-
-/// How often a loop runs its body, and how many steps it takes.
-fn work(tree: &Tree, lists: &FxHashMap<ExprId, f64>, size: f64) -> (f64, f64) {
-    match tree {
-        Tree::All => (size, size),
-        Tree::Leaf(id) => lists.get(id).map_or((size, size), |&n| (n, n)),
-        Tree::And(trees) => {
-            let parts: Vec<(f64, f64)> = trees.iter().map(|tree| work(tree, lists, size)).collect();
-            let runs = parts.iter().map(|(runs, _)| *runs).fold(size, f64::min);
-            (runs, 2.0 * parts.iter().map(|(_, steps)| steps).sum::<f64>())
-        }
-        Tree::Or(trees) => {
-            let parts: Vec<(f64, f64)> = trees.iter().map(|tree| work(tree, lists, size)).collect();
-            let runs = parts.iter().map(|(runs, _)| runs).sum::<f64>().min(size);
-            (runs, 2.0 * parts.iter().map(|(_, steps)| steps).sum::<f64>())
-        }
-    }
 }

@@ -12,7 +12,7 @@ use tj_ir::{Dim, Expr, ExprArena, ExprId, InputDecl};
 use tj_tensor::Scalar;
 
 use super::moves::{self, Moved};
-use super::order::{Order, Question, choose};
+use super::order::{Counts, Order, Question, choose, size};
 use super::space::{Space, follow_condition, spaces};
 use super::stretches::{self, Stretched};
 use super::write::Writer;
@@ -73,22 +73,42 @@ pub fn steps(
     owned: &[bool],
     decided: &Decided,
 ) -> Vec<Step> {
-    let inputs = &spread(plan, inputs, decided);
-    let mut cutter = Cutter::new(plan, inputs, fills, owned, decided);
-    cutter.foresee();
-    let nests = cutter.nests();
-    let ways = cutter.beside(nests);
-    cutter.lay_out(ways)
+    let by = |counts: Counts, inputs: &[Option<StoredInput>]| {
+        let mut cutter = Cutter::new(plan, inputs, fills, owned, (decided, counts));
+        cutter.foresee();
+        let nests = cutter.nests();
+        let ways = cutter.beside(nests);
+        cutter.lay_out(ways)
+    };
+    let guessed = by(Counts::Guessed, inputs);
+    if !decided.is_measured {
+        return guessed;
+    }
+    // Entries of several tensors meet more or less often than by chance, so that what follows from counts has to be clearly better
+    // than what is right for most data.
+    let mut best = by(Counts::Measured, inputs);
+    let spread: Vec<bool> = spreads(plan, inputs);
+    if spread.contains(&true) {
+        let kept = inputs.iter().zip(spread);
+        let spread: Vec<_> = kept.map(|(input, is_spread)| input.clone().filter(|_| !is_spread)).collect();
+        let spread = by(Counts::Measured, &spread);
+        if cost(&spread) < cost(&best) {
+            best = spread;
+        }
+    }
+    if CALL + cost(&best) < CLEARLY * (CALL + cost(&guessed)) { best } else { guessed }
 }
 
-/// How arguments come where orders of loops follow from the data.
-fn spread(plan: &Plan, inputs: &[Option<StoredInput>], decided: &Decided) -> Vec<Option<StoredInput>> {
-    if !decided.is_measured {
-        return inputs.to_vec();
-    }
-    let kept = inputs.iter().zip(spreads(plan, inputs));
-    kept.map(|(input, is_spread)| input.clone().filter(|_| !is_spread)).collect()
+/// What steps cost, by the sizes and entries that are known.
+fn cost(steps: &[Step]) -> f64 {
+    steps.iter().map(Step::cost).sum()
 }
+
+/// What a step costs whatever it does, in rounds: its call, its arguments, its result. What is less than that does not decide.
+pub const CALL: f64 = 3000.0;
+
+/// What is less than this part of something is clearly less.
+const CLEARLY: f64 = 0.8;
 
 /// Which arguments are spread over memory where orders of loops follow from the data: vectors with long lists of entries beside
 /// matrices, whose rows would meet all of such a list again and again.
@@ -168,6 +188,8 @@ pub(super) struct Cutter<'p> {
     pub owned: &'p [bool],
     /// What a scheduler says.
     pub decided: &'p Decided,
+    /// By what orders are chosen.
+    pub counts: Counts,
     produced: Vec<bool>,
     /// How the results of queries would be stored, where that is by levels.
     results: FxHashMap<QueryId, StoredInput>,
@@ -185,9 +207,10 @@ impl<'p> Cutter<'p> {
         inputs: &'p [Option<StoredInput>],
         fills: &'p [Option<Scalar>],
         owned: &'p [bool],
-        decided: &'p Decided,
+        (decided, counts): (&'p Decided, Counts),
     ) -> Cutter<'p> {
         Cutter {
+            counts,
             plan,
             inputs,
             fills,
@@ -303,7 +326,7 @@ impl Cutter<'_> {
             let Some(found) = self.find(&[id], &self.within(id)) else { continue };
             let Some(fill) = found.spaces[&found.bodies[0]].fill else { continue };
             let is_dense = self.decided.place(id) == Place::Dense;
-            if !is_dense && found.order.is_sparse() && self.may_be_stored(id, fill) {
+            if !is_dense && found.order.is_sparse && self.may_be_stored(id, fill) {
                 let rank = self.plan.query(id).shape.len();
                 let width = reads.iter().filter_map(|(_, source)| Some(self.stored(*source)?.width)).max();
                 let stored = StoredInput {
@@ -374,6 +397,7 @@ impl Cutter<'_> {
                 rank: self.plan.query(ids[0]).shape.len(),
                 accesses: &accesses,
                 stored: &|source| self.stored(source),
+                counts: self.counts,
                 is_measured: self.decided.is_measured,
                 is_kept: !self.produced[ids[0].index()],
             })
@@ -487,12 +511,7 @@ impl Cutter<'_> {
         let Some(alone) = self.find(&[candidate], &self.handed_on(candidate, produced)) else {
             return false;
         };
-        let elements: f64 = plan
-            .query(candidate)
-            .shape
-            .iter()
-            .map(|dim| super::order::size(dim, self.decided.is_measured))
-            .product();
+        let elements: f64 = plan.query(candidate).shape.iter().map(|dim| size(dim, self.counts)).product();
         if is_reduction {
             // The whole is also written and read again.
             return with.order.cost
@@ -533,11 +552,8 @@ impl Cutter<'_> {
     /// How many entries a result will have, where decisions follow from that.
     fn expected(&self, id: QueryId, order: &Order) -> Option<Entries> {
         let shape = &self.plan.query(id).shape;
-        let present = shape
-            .iter()
-            .map(|dim| super::order::size(dim, self.decided.is_measured).min(order.visited))
-            .collect();
-        self.decided.is_measured.then_some(Entries { count: order.visited, present })
+        let present = shape.iter().map(|dim| size(dim, Counts::Measured).min(order.here.visited)).collect();
+        self.decided.is_measured.then_some(Entries { count: order.here.visited, present })
     }
 
     /// The elementwise queries on what is stored that a query reads, and that those read: they are written in.

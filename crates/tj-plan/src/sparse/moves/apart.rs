@@ -11,6 +11,7 @@ use tj_ir::{Dim, Expr, ExprArena, ExprId, Op, Shape};
 use tj_tensor::{DType, Scalar};
 
 use super::super::copy::copy;
+use super::super::order::Counts;
 use super::super::steps::Cutter;
 use super::super::{StoredInput, plain};
 use super::pull::pull;
@@ -34,7 +35,7 @@ pub fn apart(plan: Plan, inputs: &[Option<StoredInput>], fills: &[Option<Scalar>
         if !has_moves(&plan) {
             break;
         }
-        let mut cutter = Cutter::new(&plan, inputs, fills, owned, &free);
+        let mut cutter = Cutter::new(&plan, inputs, fills, owned, (&free, Counts::Guessed));
         cutter.foresee();
         let next = separated(&cutter);
         match next {
