@@ -5,7 +5,7 @@
 
 use tensorjit::{
     At, CompileOptions, CompiledGraph, DType, Dim, Duplicates, Error, InterpretPlan, LazyTensor, Tensor, at,
-    compute, compute_as, concat, defer, eye, input, kron, minimum, ones, stack, where_, zeros,
+    compute, compute_as, concat, defer, eye, input, kron, maximum, minimum, ones, stack, where_, zeros,
 };
 use tj_tests::engines::scheduled;
 
@@ -150,6 +150,135 @@ fn numbers_do_not_rely_on_what_holds_almost_everywhere() {
     // Both sides of a choice have a fill that follows from numbers.
     let both = where_(&defer(&Tensor::from(vec![true])), a().greater(2.5), a().flip(0).greater(3.5));
     check(&both.cast(DType::F64), &[([5, 2], 1.0), ([N - 1, N - 2], 1.0)]);
+}
+
+/// What numbers make of identities is stored by levels beside stored tensors.
+#[test]
+fn numbers_and_identities_are_sparse_beside_what_is() {
+    let size = N as usize;
+    let identity = || eye(N, N, 0, DType::F64);
+    let counted = |lazy: LazyTensor, count: usize, at: &[([usize; 2], f64)]| {
+        let found = compute(lazy).unwrap();
+        assert_eq!((found.stored().is_some(), found.nnz().unwrap()), (true, count));
+        at.iter().for_each(|(at, value)| assert_eq!(found.get(at).unwrap().to_f64(), *value, "{at:?}"));
+    };
+    let diagonal = [([0, 0], 4.5), ([7, 7], 3.5), ([1, 4], 2.0), ([4, 1], 0.0)];
+    counted(identity() * 3.5 + a(), size + 3, &diagonal);
+    counted(a() + 3.5 * (identity() * 0.5 + identity() * 0.5), size + 3, &diagonal);
+    counted(minimum(identity() + a(), 2.5), size + 3, &[([0, 0], 2.0), ([5, 2], 2.5), ([7, 7], 1.0)]);
+    counted((identity() + a()).greater(2.5), 2, &[([0, 0], 0.0), ([5, 2], 1.0)]);
+    counted(
+        minimum(minimum(identity() * 7.5 + a(), 5.0) + identity(), 5.5).transpose(),
+        size + 3,
+        &[([0, 0], 5.5), ([4, 1], 2.0), ([2, 5], 3.0), ([7, 7], 5.5)],
+    );
+    let chosen = where_(&eye(N, N, 1, DType::F64).greater(0.5), 2.5, a());
+    counted(chosen, size - 1 + 4, &[([0, 0], 1.0), ([6, 7], 2.5), ([1, 4], 2.0)]);
+    // A number that decides otherwise would make all elements 7: these are few.
+    let small = |lazy: LazyTensor| lazy.index([at(None, 3, 1), at(None, 2, 1)]);
+    let dense = compute(small(maximum(identity() + a(), 7.5))).unwrap();
+    assert_eq!((dense.fill().map(|fill| fill.to_f64()), dense.stored().is_some()), (Some(7.5), false));
+    assert_eq!(dense.to_vec::<f64>().unwrap(), vec![7.5; 6]);
+}
+
+/// Values of programs on elements of `x`, of an identity, and a number.
+type Case = (fn(&LazyTensor, &LazyTensor, f64) -> LazyTensor, fn(f64, f64, f64) -> f64);
+
+/// Wherever they are read, and whatever the number decides, values are those of the operators.
+#[test]
+fn numbers_and_identities_have_the_values_of_their_elements() {
+    // What is 0 by a fill decides; an identity by itself does not.
+    let cases: [Case; 6] = [
+        (|x, e, c| e * c + x, |x, e, c| e * c + x),
+        (|x, e, c| minimum(e + x, c), |x, e, c| if c.is_nan() { c } else { (e + x).min(c) }),
+        (|x, e, c| (e + x) * c - x, |x, e, c| if e + x == 0.0 { -x + 0.0 } else { (e + x) * c - x }),
+        (|x, e, c| (e + x).less(c).cast(DType::F64), |x, e, c| f64::from(u8::from(e + x < c))),
+        (|x, e, c| where_(&(e + x).greater(c), e * c, x), |x, e, c| if e + x > c { e * c } else { x }),
+        (|x, e, c| -(e * c) - x, |x, e, c| -(e * c) - x),
+    ];
+    let n = Dim::new("N", ..).unwrap();
+    let x = input("x", DType::F64, [n.clone(), n.clone()]).unwrap().with_format(&"csr".parse().unwrap());
+    let identity = eye(n.clone(), n, 0, DType::F64);
+    let tensors: Vec<(usize, Tensor)> = [0, 1, 4].into_iter().map(|size| (size, few(size))).collect();
+    let scheduled = [CompileOptions::default(), scheduled(InterpretPlan)];
+    for (case, (program, value)) in cases.into_iter().enumerate() {
+        for number in [3.5, -2.5, -0.0, f64::INFINITY, f64::NAN] {
+            let whole = program(&x, &identity, number);
+            let outputs = [
+                whole.clone(),
+                whole.transpose(),
+                whole.flip(1),
+                program(&x.transpose(), &identity, number),
+                whole.diagonal(0) + x.diagonal(0),
+                minimum(program(&x.diagonal(0), &identity.diagonal(0), number), 2.5) * x.diagonal(0),
+            ];
+            for options in &scheduled {
+                let graph = CompiledGraph::new(&outputs, options.clone()).unwrap();
+                for (size, tensor) in &tensors {
+                    let size = *size;
+                    let results = graph.call(&[("x", tensor)]).unwrap();
+                    let x = |i: usize, j: usize| tensor.get(&[i, j]).unwrap().to_f64();
+                    let of = |x: f64, i: usize, j: usize| value(x, f64::from(u8::from(i == j)), number);
+                    let square = |of: &dyn Fn(usize, usize) -> f64| -> Vec<f64> {
+                        (0..size * size).map(|k| of(k / size, k % size)).collect()
+                    };
+                    let expected = [
+                        square(&|i, j| of(x(i, j), i, j)),
+                        square(&|i, j| of(x(j, i), j, i)),
+                        square(&|i, j| of(x(i, size - 1 - j), i, size - 1 - j)),
+                        square(&|i, j| of(x(j, i), i, j)),
+                        (0..size).map(|i| of(x(i, i), i, i) + x(i, i)).collect(),
+                        (0..size)
+                            .map(|i| {
+                                let least = of(x(i, i), i, i);
+                                let least = if least.is_nan() { least } else { least.min(2.5) };
+                                if x(i, i) == 0.0 { 0.0 } else { least * x(i, i) }
+                            })
+                            .collect(),
+                    ];
+                    for (output, (found, expected)) in results.iter().zip(expected).enumerate() {
+                        let found: Vec<f64> = found.to_dense().unwrap().to_vec().unwrap();
+                        let same = |(a, b): (&f64, &f64)| a == b || (a.is_nan() && b.is_nan());
+                        assert!(
+                            found.len() == expected.len() && found.iter().zip(&expected).all(same),
+                            "case {case}, {number}, output {output}, size {size}: {found:?}, not {expected:?}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A square matrix with one entry on its diagonal and one beside it, where it has room for them.
+fn few(size: usize) -> Tensor {
+    let entries = if size > 1 { vec![(1, 1, 2.0), (2, 0, -3.0)] } else { Vec::new() };
+    let column = |of: fn(&(i64, i64, f64)) -> i64| Tensor::from(entries.iter().map(of).collect::<Vec<i64>>());
+    let values: Vec<f64> = entries.iter().map(|entry| entry.2).collect();
+    let columns = [column(|entry| entry.0), column(|entry| entry.1)];
+    Tensor::coo([size, size], &columns, values, Duplicates::Refuse).unwrap()
+}
+
+/// A pattern that is 0, and -0 on its diagonal, decides nothing about what numbers make of the diagonal.
+#[test]
+fn signs_of_zeros_of_patterns() {
+    let x = defer(&few(4));
+    let on = eye(4, 4, 0, DType::Bool);
+    let zeros = where_(&on, -0.0, x.zeros_like());
+    let minus = -eye(4, 4, 0, DType::F64);
+    let signs = |lazy: LazyTensor| {
+        let found = compute(lazy.signbit()).unwrap().to_dense().unwrap();
+        found.to_vec::<bool>().unwrap()
+    };
+    // -0 - 0 is -0, but where x is 2.
+    assert_eq!(signs((zeros * 2.5).diagonal(0) - x.diagonal(0)), [true; 4]);
+    // -0 everywhere, but where x is -3.
+    let all: Vec<bool> = (0..16).map(|at| at != 8).collect();
+    assert_eq!(signs(&minus * 2.5 - &x), all);
+    let sum = compute(-eye(N, N, 0, DType::F64) * 2.5 - a()).unwrap();
+    assert_eq!((sum.stored().is_some(), sum.nnz().unwrap()), (true, N as usize + 3));
+    assert_eq!(sum.fill().map(|fill| fill.to_f64().is_sign_negative()), Some(true));
+    assert_eq!([[0, 0], [1, 4], [7, 7]].map(|at| sum.get(&at).unwrap().to_f64()), [-3.5, -2.0, -2.5]);
 }
 
 #[test]

@@ -22,23 +22,20 @@
 //! is a named value, and code may rely on it if the key says so. So an operator whose fill follows from the program and from
 //! literals has an *outcome* ([`Fills::outcome`]): the named value that its fill is, or none. Outcomes are words of the key; one
 //! that is named is a fill like any other, and `trace` writes it down ([`Op::Filled`]), so that nobody later has to know numbers.
-//! A fill that holds almost everywhere ([`By::Places`]) is never written down: read along the diagonal, an identity is 1 everywhere.
+//! A fill that holds almost everywhere ([`By::Places`]) is never relied on: read along the diagonal, an identity is 1 everywhere.
+//! So what literals make of it is written down under a condition: that the arguments are their fills where the result is read.
 //!
 //! Complex numbers have fills and are not annihilated by them yet: a product of theirs is arithmetic throughout.
 
-use std::sync::Arc;
+mod program;
 
-use rustc_hash::FxHashMap;
 use tj_tensor::{DType, Scalar, Tensor};
 
 use crate::expand::expand;
-use crate::function::Function;
-use crate::lazy::{Kind, LazyTensor, Node};
 use crate::op::{Annihilator, Domain, Named, Op, ReduceOp};
 use crate::prim::Evaluator;
-use crate::stage::Known;
-use crate::trace::is_constant;
-use crate::walk::post_order;
+
+pub(crate) use program::{Fills, Outcome, of_lazy};
 
 /// The fill of an expression.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -54,9 +51,10 @@ pub(crate) enum By {
     Program,
     /// Literals, which are arguments of the program.
     Numbers,
-    /// The program, but only almost everywhere, or once it is stored. Code that visits what is stored may not rely on it, nor on
-    /// what literals make of it.
+    /// The program, but only almost everywhere, or once it is stored. Code that visits what is stored may not rely on it.
     Places,
+    /// Literals, and what holds almost everywhere. An operator's outcome says what comes of it: no result stays so.
+    Both,
     /// Other arguments.
     Arguments,
 }
@@ -65,7 +63,7 @@ impl By {
     /// What a value follows from that follows from two others.
     fn and(self, other: By) -> By {
         match (self, other) {
-            (By::Numbers, By::Places) | (By::Places, By::Numbers) => By::Arguments,
+            (By::Numbers, By::Places) | (By::Places, By::Numbers) => By::Both,
             (one, two) => one.max(two),
         }
     }
@@ -89,6 +87,11 @@ impl Fill {
     /// Whether the program alone says so, and the value has laws.
     fn is_static(self) -> bool {
         matches!(self.by, By::Program | By::Places) && is_static(self.value)
+    }
+
+    /// Whether the program and its literals alone say so.
+    fn is_decided(self) -> bool {
+        self.is_static() || matches!(self.by, By::Numbers | By::Both)
     }
 
     /// What also follows from something else.
@@ -186,7 +189,7 @@ fn of_operator(op: Op, args: &[Filled]) -> Filled {
             Filled::Pattern(_) | Filled::Scalar(_) => {
                 let both = of_both(yes, no).map(|fill| Filled::Tensor(Some(fill)));
                 let pattern = chosen.beside().map(|fill| fill.also(condition.by));
-                let pattern = pattern.filter(|fill| fill.is_static()).map(Filled::Pattern);
+                let pattern = pattern.filter(|fill| fill.is_decided()).map(Filled::Pattern);
                 both.or(pattern).unwrap_or(Filled::Tensor(None))
             }
             Filled::Places => Filled::Tensor(None),
@@ -203,8 +206,7 @@ fn of_operator(op: Op, args: &[Filled]) -> Filled {
     if let (Op::Equal | Op::NotEqual, [Filled::Places, Filled::Places]) = (op, args) {
         return Filled::Pattern(Fill { value: Scalar::Bool(op == Op::NotEqual), by: By::Places });
     }
-    let named = fills.filter(|fills| fills.iter().all(|fill| fill.is_static()));
-    let fill = named.and_then(|fills| Fill::of_fills(op, &fills)).filter(|fill| fill.is_static());
+    let fill = fills.and_then(|fills| Fill::of_fills(op, &fills)).filter(|fill| fill.is_decided());
     fill.map_or(Filled::Places, Filled::Pattern)
 }
 
@@ -269,124 +271,6 @@ pub(crate) fn of_product(a: Option<Fill>, b: Option<Fill>) -> Option<Fill> {
     let zeros = sides.filter_map(|(at, fill)| annihilator(Op::Mul, at, fill).and(fill));
     let surest = zeros.min_by_key(|fill| fill.by)?;
     Some(Fill { value: Scalar::zero(surest.value.dtype()), by: surest.by })
-}
-
-/// The fill of a tensor, all of whose arguments are data.
-pub(crate) fn of_lazy(tensor: &LazyTensor) -> Option<Fill> {
-    let known = Known::new();
-    Fills::of(&post_order(std::iter::once(tensor), &known), &known).fill(tensor)
-}
-
-/// The fills of all nodes of a program.
-#[derive(Default)]
-pub(crate) struct Fills {
-    of: FxHashMap<*const Node, Filled>,
-    /// The operators whose fills follow from literals: the named value that each of them is, if it is one.
-    outcomes: FxHashMap<*const Node, Option<Scalar>>,
-}
-
-impl Fills {
-    /// Those of nodes in the order of the program.
-    pub fn of(nodes: &[&Node], known: &Known) -> Fills {
-        let mut fills = Fills::default();
-        for &node in nodes {
-            let mut filled = match known.tensor(node) {
-                Some(data) => Filled::Tensor(data.as_ref().and_then(|data| Fill::of_data(data))),
-                None => of_node(node, &|arg| fills.filled(arg)),
-            };
-            if let (Kind::Map { .. }, Filled::Tensor(Some(fill))) = (&node.kind, &mut filled)
-                && fill.by == By::Numbers
-            {
-                let outcome = named(fill.value);
-                fills.outcomes.insert(node, outcome);
-                if let Some(value) = outcome {
-                    *fill = Fill { value, by: By::Program };
-                }
-            }
-            fills.of.insert(node, filled);
-        }
-        fills
-    }
-
-    /// What the fill of an operator comes to with the literals of the program, if it depends on them: a named value, or none.
-    pub fn outcome(&self, node: &Node) -> Option<Option<Scalar>> {
-        self.outcomes.get(&(node as *const Node)).copied()
-    }
-
-    /// What a node is, as far as fills go.
-    fn filled(&self, tensor: &LazyTensor) -> Filled {
-        self.of.get(&Arc::as_ptr(&tensor.0)).copied().unwrap_or(Filled::Tensor(None))
-    }
-
-    /// The fill of a tensor.
-    pub fn fill(&self, tensor: &LazyTensor) -> Option<Fill> {
-        match self.filled(tensor) {
-            Filled::Tensor(fill) => fill,
-            Filled::Scalar(_) | Filled::Pattern(_) | Filled::Places => None,
-        }
-    }
-}
-
-/// A value as code may hold it, if it is a named one: there is one NaN.
-fn named(value: Scalar) -> Option<Scalar> {
-    let (dtype, is_nan) = (value.dtype(), value.to_f64().is_nan());
-    let is_named = !dtype.is_complex() && is_static(value);
-    is_named.then(|| if is_nan { Scalar::F64(f64::NAN).cast(dtype) } else { value })
-}
-
-/// What a node is, as far as fills go.
-fn of_node(node: &Node, known: &dyn Fn(&LazyTensor) -> Filled) -> Filled {
-    let fill_of = |arg: &LazyTensor| match known(arg) {
-        Filled::Tensor(fill) => fill,
-        Filled::Scalar(_) | Filled::Pattern(_) | Filled::Places => None,
-    };
-    let fill = match &node.kind {
-        Kind::Data(tensor) if tensor.rank() == 0 => {
-            let value = tensor.get(&[]).ok();
-            return Filled::Scalar(value.map(|value| Fill { value, by: By::Arguments }));
-        }
-        Kind::Const(value) => {
-            let by = if is_constant(*value) { By::Program } else { By::Numbers };
-            return Filled::Scalar(Some(Fill { value: *value, by }));
-        }
-        Kind::Size(_) => return Filled::Scalar(None),
-        Kind::Data(tensor) => Fill::of_data(tensor),
-        Kind::Owned(_) if node.shape.is_empty() => return Filled::Scalar(None),
-        Kind::Owned(data) => data.fill.map(Fill::of_value),
-        Kind::Map { op, args } => {
-            let args: Vec<Filled> = args.iter().map(known).collect();
-            return of_operator(*op, &args);
-        }
-        Kind::Move { arg, .. } => match known(arg) {
-            Filled::Scalar(_) if node.shape.is_empty() => return known(arg),
-            // A number everywhere is a pattern without exceptions.
-            Filled::Scalar(Some(fill)) if fill.is_static() => return Filled::Pattern(fill),
-            Filled::Scalar(_) => None,
-            Filled::Tensor(fill) => fill,
-            Filled::Pattern(_) | Filled::Places => return known(arg),
-        },
-        // What is stored by levels has a fill; but what it is computed by, as part of something else, need not be that anywhere.
-        Kind::Format { arg, format } if !format.is_strided() && !node.shape.is_empty() => {
-            Some(fill_of(arg).unwrap_or_else(|| Fill { value: Scalar::zero(node.dtype), by: By::Places }))
-        }
-        Kind::Format { arg, .. } => return known(arg),
-        Kind::Input { storage, .. } => storage.fill.map(Fill::of_value),
-        Kind::Reduce { op, arg, .. } => match known(arg) {
-            Filled::Pattern(fill) => {
-                return of_reduce(*op, Some(fill)).map_or(Filled::Places, Filled::Pattern);
-            }
-            Filled::Tensor(fill) => of_reduce(*op, fill),
-            Filled::Scalar(_) | Filled::Places => None,
-        },
-        Kind::Matmul { args: [a, b] } => of_product(fill_of(a), fill_of(b)),
-        Kind::Positions => return Filled::Places,
-        // Elements that are taken by a list have the fill of what they are taken from.
-        Kind::Call { call, .. } if matches!(call.function, Function::Take | Function::TakeAlong) => {
-            fill_of(&call.args[0])
-        }
-        Kind::Parts { .. } | Kind::Call { .. } | Kind::Select { .. } | Kind::Failed(_) => None,
-    };
-    Filled::Tensor(fill)
 }
 
 /// Whether arithmetic on values of this type gives what the law says by itself.

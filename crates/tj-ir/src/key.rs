@@ -374,7 +374,7 @@ impl Structure {
                 marks.node(self.words.0.len(), named(node));
                 marks.part(self.words.0.len(), Part::Fill);
             }
-            self.words.0.push(outcome.map_or(0, code));
+            self.words.0.push(outcome.value.map_or(0, code));
         }
     }
 

@@ -187,7 +187,8 @@ pub enum Op {
     /// 64 random bits: a function of a key and a counter (see `random`).
     RandomBits,
     /// The first argument. The second says what that is wherever nothing that it reads is stored, which depends on numbers of the
-    /// program: only `trace` may say so, of programs whose key does. It has no row in the table, but one of its own.
+    /// program: a constant, or a constant under conditions, and else the first argument again, of which that says nothing.
+    /// Only `trace` may say so, of programs whose key does. It has no row in the table, but one of its own.
     Filled,
     /// Conversion, total: integers wrap, floats saturate, NaN becomes 0.
     Cast(DType),

@@ -244,8 +244,8 @@ impl<'k> Ctx<'k> {
                     self.read(arg, at)
                 });
                 let args: SmallVec<[ExprId; 3]> = args.collect();
-                let body = self.map_filled(*op, args, node.args());
-                self.with_outcome(node, body)
+                let body = self.map_filled(*op, args.clone(), node.args());
+                self.with_outcome(node, &args, body)
             }
             Kind::Move { arg, at, .. } => {
                 // A slice may start at a size that no shape mentions.

@@ -46,6 +46,8 @@ fn simplify_map(arena: &mut ExprArena, op: Op, args: &Args, dtype: DType) -> Opt
         (Op::Neg, &[a]) => return undo(arena, Op::Neg, a),
         (Op::Not, &[a]) => return undo(arena, Op::Not, a),
         (Op::Where, &[_, a, b]) if a == b => return Some(a),
+        // It says nothing, or nothing that is not seen.
+        (Op::Filled, &[a, b]) => return (a == b || constants[0].is_some()).then_some(a),
         (Op::Where, &[_, a, b]) => {
             return constants[0].map(|c| if c == Scalar::Bool(true) { a } else { b });
         }

@@ -10,6 +10,7 @@ use tj_ir::trace::trace_stage;
 use tj_ir::{Dim, DimError, Known, LazyTensor, Storage, Symbol};
 use tj_kernel::verify::{BoundGuard, verify};
 use tj_kernel::{Lowered, lower};
+use tj_plan::sparse::space::without_outcomes;
 use tj_plan::{
     Engine, Form, Fused, Plan, Scheduler, Sizes, canonicalise, debug_verify, debug_verify_fused, fuse,
 };
@@ -92,6 +93,7 @@ pub(crate) fn compile_plan(
     clock: &mut Clock<'_>,
 ) -> Result<Program, Error> {
     let engine = options.engine(scheduler);
+    let plan = without_outcomes(plan);
     let grouping = scheduler.group(&plan, &Sizes);
     let fused = fuse(&plan, &grouping)
         .map_err(|cause| Error::Scheduler { scheduler: scheduler.name().to_string(), cause })?;

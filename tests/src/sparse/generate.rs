@@ -566,7 +566,9 @@ impl Maker {
                 ];
                 let how = self.rng.pick(&all);
                 let known = Known { most: known.most.max(5.0), ..known };
-                self.accept(Step::Arranged(how, a), known, 0);
+                if self.accept(Step::Arranged(how, a), known, 0) && matches!(how, Arrange::Identity(_)) {
+                    self.beside_identity(a);
+                }
                 return;
             }
             0 | 1 => {
@@ -611,6 +613,30 @@ impl Maker {
             _ => return,
         };
         self.accept(step, known, 0);
+    }
+
+    /// What a number makes of the identity that was the last step, beside the tensor whose shape it has.
+    fn beside_identity(&mut self, of: usize) {
+        let mut step = self.built.len() - 1;
+        let ops = [Op::Mul, Op::Mul, Op::Minimum, Op::Maximum, Op::Add, Op::Sub, Op::Less];
+        // Before they meet, after that, or both.
+        for at in 0..3 {
+            let other = if at == 1 {
+                (Arg::Step(of), self.known[of])
+            } else if self.rng.chance(60) {
+                let (number, most) = self.number(self.built[step].dtype());
+                (number, Known { most, fine: 1, is_exact: true })
+            } else {
+                continue;
+            };
+            let (op, known) = (self.rng.pick(&ops), self.known[step]);
+            let most = if op == Op::Mul { known.most * other.1.most } else { known.most + other.1.most };
+            let known = Known { most, fine: known.fine + other.1.fine, is_exact: true };
+            if !self.accept(Step::Map(op, vec![Arg::Step(step), other.0]), known, 0) {
+                return;
+            }
+            step = self.built.len() - 1;
+        }
     }
 
     fn joined(&mut self) {

@@ -169,6 +169,10 @@ impl Reader<'_> {
                 let leaf = (self.form.leaves.len() - 1) as u32;
                 self.form.push(Kind::Read(leaf), dtype, fill)
             }
+            // What an outcome depends on would be read twice.
+            Expr::Map { op: Op::Filled, args } if !matches!(self.arena.node(args[1]), Expr::Const(_)) => {
+                return None;
+            }
             Expr::Map { op, args } => {
                 if let Some(decided) = self.decided(id, env) {
                     return decided;

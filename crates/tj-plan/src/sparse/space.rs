@@ -4,8 +4,11 @@
 //! node has that value. An operator that one argument decides needs an entry of that argument; any other needs an entry of
 //! some argument. A selection by what is stored (`where(x == 0, 0, x * y)`, by which annihilation is spelled out) is an "and"
 //! of the condition and what it lets through. What depends on numbers is one value outside of a tree, too, although the program
-//! does not say which; where numbers have been looked at ([`Op::Filled`]), it does again. Reads without a fill are everywhere; but where a reduction runs over entries alone,
+//! does not say which; where numbers have been looked at ([`Op::Filled`]), it does again, and what that depends on is what the
+//! conditions are outside of their own trees. Reads without a fill are everywhere; but where a reduction runs over entries alone,
 //! such as `sum(i: (x[i, j] - mean[j])^2)`, what is combined elsewhere is one value, which is computed once and counted.
+
+mod settle;
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -15,6 +18,9 @@ use tj_ir::op::Domain;
 use tj_ir::prim::Evaluator;
 use tj_ir::{Dim, Expr, ExprArena, ExprId, Op, ReduceOp};
 use tj_tensor::{DType, Scalar};
+
+pub(super) use settle::settle;
+pub use settle::without_outcomes;
 
 /// Where something may differ from its fill.
 #[derive(Clone, Debug, PartialEq)]
@@ -142,10 +148,23 @@ pub fn spaces(
     root: ExprId,
     fill_of: &dyn Fn(Source) -> Option<Scalar>,
 ) -> FxHashMap<ExprId, Space> {
-    // What is missing is everywhere.
-    let mut found: FxHashMap<ExprId, Outside> = FxHashMap::default();
     let nodes = arena.reachable(&[root]);
-    for &id in &nodes {
+    let mut found = outsides(arena, &nodes, fill_of);
+    let space = |id: ExprId| match found.remove(&id) {
+        Some(Outside { value: Some(fill), tree }) => (id, Space { fill: Some(fill), tree }),
+        Some(Outside { value: None, .. }) | None => (id, Space { fill: None, tree: Tree::All }),
+    };
+    nodes.into_iter().map(space).collect()
+}
+
+/// What is known of some nodes, each after its arguments; what is missing is everywhere.
+fn outsides(
+    arena: &ExprArena,
+    nodes: &[ExprId],
+    fill_of: &dyn Fn(Source) -> Option<Scalar>,
+) -> FxHashMap<ExprId, Outside> {
+    let mut found: FxHashMap<ExprId, Outside> = FxHashMap::default();
+    for &id in nodes {
         let outside = match arena.node(id) {
             Expr::Const(value) => Some(Outside::known(*value, Tree::NONE)),
             Expr::Number(_) => Some(Outside { value: None, tree: Tree::NONE }),
@@ -163,11 +182,7 @@ pub fn spaces(
         };
         found.extend(outside.map(|outside| (id, outside)));
     }
-    let space = |id: ExprId| match found.remove(&id) {
-        Some(Outside { value: Some(fill), tree }) => (id, Space { fill: Some(fill), tree }),
-        Some(Outside { value: None, .. }) | None => (id, Space { fill: None, tree: Tree::All }),
-    };
-    nodes.into_iter().map(space).collect()
+    found
 }
 
 /// Has a selection looked at where its condition has entries, and nowhere else: elsewhere it is what it lets through there.
@@ -182,7 +197,15 @@ pub fn follow_condition(arena: &ExprArena, root: ExprId, spaces: &mut FxHashMap<
 fn of_map(op: Op, args: &[Option<&Outside>]) -> Option<Outside> {
     match (op, args) {
         (Op::Where, &[c, a, b]) => return of_where(c, a, b),
-        (Op::Filled, &[of, value]) => return Some(Outside::known(value?.value?, of?.tree.clone())),
+        (Op::Filled, &[of, value]) => {
+            let said = value.and_then(|value| Some((value.value?, &value.tree)));
+            return match (of, said) {
+                (Some(of), Some((value, tree))) => {
+                    Some(Outside::known(value, Tree::or([of.tree.clone(), tree.clone()])))
+                }
+                (of, _) => of.cloned(),
+            };
+        }
         _ => {}
     }
     let deciding = args.iter().enumerate().filter_map(|(position, arg)| {

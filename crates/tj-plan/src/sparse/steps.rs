@@ -13,7 +13,7 @@ use tj_tensor::Scalar;
 
 use super::moves::{self, Moved};
 use super::order::{Counts, Order, Question, choose, size};
-use super::space::{Space, follow_condition, spaces};
+use super::space::{Space, follow_condition, settle, spaces};
 use super::stretches::{self, Stretched};
 use super::write::Writer;
 use super::{Access, Entries, Nest, StoredInput, plain};
@@ -368,8 +368,9 @@ impl Cutter<'_> {
     pub fn find(&self, ids: &[QueryId], inline: &[QueryId]) -> Option<Found> {
         let mut writer = Writer::new(self.plan);
         let bodies = writer.queries(ids, &|q| inline.contains(&q))?;
-        let (arena, extents) = (writer.arena, writer.extents);
+        let (mut arena, extents) = (writer.arena, writer.extents);
         let fill_of = |source: Source| self.stored(source).map(|stored| stored.fill);
+        let bodies = settle(&mut arena, &bodies, &fill_of);
         let mut spaces: FxHashMap<ExprId, Space> =
             bodies.iter().flat_map(|&body| spaces(&arena, body, &fill_of)).collect();
         let base = match (ids, bodies.as_slice()) {

@@ -173,6 +173,32 @@ fn what_numbers_decide() {
               csr; dense[0, 1]
         "#]],
     );
+    // Under a condition on what is read, as it is outside of its entries. Elsewhere, or where something else had to be that, too,
+    // nothing is said.
+    let under = |condition: &str| {
+        of(&format!(
+            "filled(minimum(csr_a[i0, i1], n0), where({condition}, 0.0f64, minimum(csr_a[i0, i1], n0)))"
+        ))
+        .replace("input x", "input csr_b: f64[N, M] input x")
+    };
+    check(
+        &under("equal(csr_a[i0, i1], 0.0f64)"),
+        expect![[r#"
+        t: loops [0, 1]  -> AsArgument(0)
+          csr
+    "#]],
+    );
+    for condition in
+        ["equal(csr_a[i0, i1], 1.0f64)", "equal(csr_b[i0, i1], 0.0f64)", "equal(x[i0, i1], 0.0f64)"]
+    {
+        check(
+            &under(condition),
+            expect![[r#"
+        t: loops [0, 1]  -> Dense
+          csr
+    "#]],
+        );
+    }
     // Nobody has looked.
     check(
         &of("minimum(csr_a[i0, i1], n0)"),

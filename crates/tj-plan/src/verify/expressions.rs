@@ -1,7 +1,7 @@
 //! The rules about the expression of each query.
 
 use tj_ir::expr::Source;
-use tj_ir::{Dim, Expr, ExprId, Op, ReduceOp, Tree, shape_text};
+use tj_ir::{Dim, Expr, ExprArena, ExprId, Op, ReduceOp, Tree, shape_text};
 use tj_tensor::DType;
 
 use super::bounds::{Bounds, Place, Proof};
@@ -211,8 +211,8 @@ impl<'p> Ctx<'p, '_> {
         if combined.iter().any(|&dtype| dtype != work) {
             self.say(id, Rule::Type, format!("{} on {dtypes:?} works in {work}", op.name()));
         }
-        if op == Op::Filled && !matches!(plan.arena.node(args[1]), Expr::Const(_)) {
-            self.say(id, Rule::Type, "what fills is a constant".to_string());
+        if op == Op::Filled && !may_fill(&plan.arena, args[0], args[1]) {
+            self.say(id, Rule::Type, "what fills is a constant, or one under conditions".to_string());
         }
     }
 
@@ -238,4 +238,16 @@ impl<'p> Ctx<'p, '_> {
             self.say(id, Rule::Reduction, "a contraction that is not the sum of a product".to_string());
         }
     }
+}
+
+/// Whether a node may stand for what another one is where nothing is stored: a constant, perhaps under conditions.
+fn may_fill(arena: &ExprArena, of: ExprId, value: ExprId) -> bool {
+    let mut value = value;
+    while let Expr::Map { op: Op::Where, args } = arena.node(value)
+        && let &[_, chosen, otherwise] = args.as_slice()
+        && otherwise == of
+    {
+        value = chosen;
+    }
+    matches!(arena.node(value), Expr::Const(_))
 }

@@ -86,7 +86,12 @@ fn types() {
     );
     check("add(f[], i[])", "q0: add on [F32, I32] works in f32 (Type)");
     check("filled(f[], 0.0f32)", "none");
-    check("filled(f[], f[])", "q0: what fills is a constant (Type)");
+    check("filled(f[], where(b[], 0.0f32, f[]))", "none");
+    check("filled(f[], where(b[], where(b[], 0.0f32, f[]), f[]))", "none");
+    for other in ["f[]", "where(b[], f[], f[])", "where(b[], 0.0f32, abs(f[]))", "where(b[], f[], 0.0f32)"] {
+        let found = "q0: what fills is a constant, or one under conditions (Type)";
+        check(&format!("filled(f[], {other})"), found);
+    }
     check("where(b[], f[], i[])", "q0: where on [Bool, F32, I32] works in f32 (Type)");
     check(
         "cast<f32>(sum<row>(i0 < 2: cast<f16>(f[])))",

@@ -6,7 +6,7 @@
 
 use rustc_hash::FxHashMap;
 use tj_ir::expr::{Indices, Source};
-use tj_ir::{Dim, Expr, ExprArena, ExprId, Shape, Symbol, Tree};
+use tj_ir::{Dim, Expr, ExprArena, ExprId, Op, Shape, Symbol, Tree};
 use tj_tensor::Scalar;
 
 use super::super::StoredInput;
@@ -79,7 +79,7 @@ fn only_value(plan: &Plan, id: QueryId) -> Option<Scalar> {
 
 fn is_of_places(plan: &Plan, id: QueryId, known: &[bool]) -> bool {
     let query = plan.query(id);
-    let nodes = plan.arena.reachable(&[query.body]);
+    let nodes = computed(&plan.arena, query.body);
     nodes.len() <= MAX_NODES
         && nodes.into_iter().all(|node| match plan.arena.node(node) {
             Expr::Const(_) | Expr::Number(_) | Expr::Size(_) => true,
@@ -87,6 +87,26 @@ fn is_of_places(plan: &Plan, id: QueryId, known: &[bool]) -> bool {
             Expr::Map { op, .. } => op.info().cost <= 1,
             Expr::Read { source: Source::Input(_), .. } | Expr::Reduce { .. } | Expr::Call { .. } => false,
         })
+}
+
+/// The nodes that a value is computed of: what is said of it beside ([`Op::Filled`]) reads nothing else.
+fn computed(arena: &ExprArena, body: ExprId) -> Vec<ExprId> {
+    let (mut open, mut found) = (vec![body], Vec::new());
+    while let Some(node) = open.pop() {
+        if found.contains(&node) {
+            continue;
+        }
+        found.push(node);
+        if let Expr::Map { op: Op::Filled, args } = arena.node(node) {
+            open.push(args[0]);
+        } else {
+            open.extend_from_slice(arena.node(node).children());
+        }
+        if found.len() > MAX_NODES {
+            break;
+        }
+    }
+    found
 }
 
 /// What is read once, at places that no list follows, as a query at these places, where fewer of its own reads are so.
