@@ -239,3 +239,41 @@ fn programs_that_are_wrong() {
         assert!(error.contains("tests/tests/errors.rs:"), "{error}");
     }
 }
+
+/// Sizes that values decide are named by what selects, and sizes of data are those of the call, whatever code it runs.
+#[test]
+fn counts_that_do_not_fit() {
+    let numbers = |n: usize| defer(&Tensor::from((0..n as i64).collect::<Vec<i64>>()));
+    let fails = |lazy: LazyTensor, line: &str, want: &str| {
+        let found = compute(lazy).unwrap_err().to_string();
+        assert_eq!(found, format!("{want} ({})", location(line)));
+    };
+    // All but the first run code that is there.
+    for n in [2, 7, 4] {
+        let added = numbers(5).masked(&numbers(5).less(3)) + numbers(n);
+        let want = format!(
+            "masked(..) == {n} does not hold: masked(..) = 3; needed by add of [masked(..)] and [{n}]"
+        );
+        fails(added, "numbers(5).masked(&numbers(5).less(3)) + numbers(n)", &want);
+    }
+    let added = numbers(6).masked(&numbers(6).less(1).logical_not()) + numbers(9);
+    let want = "masked(..) == 9 does not hold: masked(..) = 5; needed by add of [masked(..)] and [9]";
+    fails(added, "numbers(6).masked(&numbers(6).less(1).logical_not()) + numbers(9)", want);
+    // Of stored tensors, too.
+    for (n, size) in [(4_usize, 3_usize), (6, 5)] {
+        let at = Tensor::from(vec![0_i64, 2]);
+        let vector = Tensor::coo([size], &[at], vec![1_i64, 2], Duplicates::Refuse).unwrap();
+        let product = defer(&vector) * numbers(n).masked(&numbers(n).less(2));
+        let want = format!(
+            "{size} == masked(..) does not hold: masked(..) = 2; needed by mul of [{size}] and [masked(..)]"
+        );
+        fails(product, "defer(&vector) * numbers(n).masked(&numbers(n).less(2))", &want);
+    }
+    // A selection from what a selection gives.
+    for n in [3_usize, 8] {
+        let first = numbers(n).masked(&numbers(n).less(2));
+        let second = first.masked(&numbers(n).less(9));
+        let found = compute(second).unwrap_err().to_string();
+        assert!(found.contains("needed by masked") && found.contains("masked(..) = 2"), "{found}");
+    }
+}

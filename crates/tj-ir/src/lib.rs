@@ -53,5 +53,5 @@ pub use lazy::{
 pub use lazy::{fft, random};
 pub use op::{Op, ReduceOp, UserOp};
 pub use selection::{Selection, Unique};
-pub use stage::{Known, Ready, Stage};
+pub use stage::{Known, Ready, Stage, broken_guard};
 pub use trace::{Definition, InputDecl, Trace};

@@ -112,6 +112,14 @@ impl Known {
     }
 }
 
+/// The first condition on sizes of a program that does not hold, by the sizes that are known. Code that was compiled for an earlier
+/// program has that one's words for its conditions; these are the program's own.
+pub fn broken_guard<'t>(outputs: &'t [LazyTensor], known: &Known) -> Option<&'t Guard> {
+    let value = |symbol: &Symbol| known.size(symbol);
+    let broken = |guard: &&Guard| guard.condition.holds(&value) == Ok(false);
+    post_order(outputs.iter(), known).into_iter().flat_map(|node| &node.guards).find(broken)
+}
+
 /// A selection that can run once its arguments are computed.
 #[derive(Debug)]
 pub struct Ready {

@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 use tj_ir::dim::SymbolKind;
-use tj_ir::{Dim, Guard, InputDecl, Symbol, shape_text};
+use tj_ir::{Condition, Dim, DimError, Guard, InputDecl, Symbol, shape_text};
 use tj_tensor::Tensor;
 
 use crate::error::Error;
@@ -274,30 +274,8 @@ impl Binder {
             if guard.condition.holds(&value_of)? {
                 continue;
             }
-            let (a, b) = guard.condition.sides();
-            let mut parts = Vec::new();
-            for side in [a, b] {
-                if side.is_const().is_none() && side.as_symbol().is_none() {
-                    parts.push(format!("{side} = {}", side.eval(&value_of)?));
-                }
-            }
-            let mut symbols: Vec<Symbol> = a.symbols().chain(b.symbols()).collect();
-            symbols.sort();
-            symbols.dedup();
-            for symbol in symbols {
-                let value = self.value(&symbol, values).unwrap_or(0);
-                parts.push(format!("{symbol} = {value} ({})", self.origin(&symbol, given)));
-            }
-            if let tj_ir::Condition::Divides(d, n) = &guard.condition {
-                let (d, n) = (d.eval(&value_of)?, n.eval(&value_of)?);
-                parts.push(format!("remainder {}", n.checked_rem(d).unwrap_or(n)));
-            }
-            return Err(Error::Guard {
-                condition: guard.condition.to_string(),
-                values: parts.join(", "),
-                reason: guard.reason.clone(),
-                location: guard.location.to_string(),
-            });
+            let origin = |symbol: &Symbol| Some(self.origin(symbol, given));
+            return Err(broken(guard, &value_of, &origin)?);
         }
         Ok(())
     }
@@ -306,4 +284,39 @@ impl Binder {
     pub fn value(&self, symbol: &Symbol, values: &Values) -> Option<i64> {
         self.symbols.iter().position(|s| s == symbol).map(|p| values[p])
     }
+}
+
+/// The error about a guard that does not hold, with the values of sizes and where they come from, where that is known.
+pub(crate) fn broken(
+    guard: &Guard,
+    value: &dyn Fn(&Symbol) -> Option<i64>,
+    origin: &dyn Fn(&Symbol) -> Option<String>,
+) -> Result<Error, DimError> {
+    let (a, b) = guard.condition.sides();
+    let mut parts = Vec::new();
+    for side in [a, b] {
+        let (text, size) = (side.to_string(), side.eval(value)?);
+        // What was deferred is written as the number that it is.
+        if side.as_symbol().is_none() && text != size.to_string() {
+            parts.push(format!("{text} = {size}"));
+        }
+    }
+    let mut symbols: Vec<Symbol> = a.symbols().chain(b.symbols()).collect();
+    symbols.sort();
+    symbols.dedup();
+    for symbol in symbols.into_iter().filter(|symbol| symbol.deferred_value().is_none()) {
+        let size = value(&symbol).unwrap_or(0);
+        let origin = origin(&symbol).map_or_else(String::new, |origin| format!(" ({origin})"));
+        parts.push(format!("{symbol} = {size}{origin}"));
+    }
+    if let Condition::Divides(d, n) = &guard.condition {
+        let (d, n) = (d.eval(value)?, n.eval(value)?);
+        parts.push(format!("remainder {}", n.checked_rem(d).unwrap_or(n)));
+    }
+    Ok(Error::Guard {
+        condition: guard.condition.to_string(),
+        values: parts.join(", "),
+        reason: guard.reason.clone(),
+        location: guard.location.to_string(),
+    })
 }

@@ -237,7 +237,7 @@ fn run_program(
     let has_fills = structure.has_fills() || lazies.iter().any(|lazy| lazy.format().is_some());
     structure.clear();
     STRUCTURE.set(Some(structure));
-    let (values, ran) = ran?;
+    let (values, ran) = ran.map_err(|error| stages::in_own_words(error, lazies, known))?;
     if !has_fills {
         return Ok((values, ran));
     }

@@ -7,10 +7,11 @@
 use std::fmt::Write as _;
 
 use smallvec::SmallVec;
-use tj_ir::{Guard, Known, LazyTensor, Ready, Stage, shape_text};
+use tj_ir::{Guard, Known, LazyTensor, Ready, Stage, broken_guard, shape_text};
 use tj_plan::Scheduler;
 use tj_tensor::Tensor;
 
+use crate::bind::broken;
 use crate::budget;
 use crate::compile::compile;
 use crate::compute::Ran;
@@ -89,13 +90,14 @@ fn check(guard: &Guard, known: &Known) -> Result<(), Error> {
     if guard.condition.holds(&value)? {
         return Ok(());
     }
-    let (a, b) = guard.condition.sides();
-    Err(Error::Guard {
-        condition: guard.condition.to_string(),
-        values: format!("{a} = {}, {b} = {}", a.eval(&value)?, b.eval(&value)?),
-        reason: guard.reason.clone(),
-        location: guard.location.to_string(),
-    })
+    Err(broken(guard, &value, &|_| None)?)
+}
+
+/// An error about a program, in words of the program itself: code that was compiled for an earlier one has that one's sizes.
+pub(crate) fn in_own_words(error: Error, outputs: &[LazyTensor], known: &Known) -> Error {
+    let Error::Guard { .. } = error else { return error };
+    let Some(guard) = broken_guard(outputs, known) else { return error };
+    broken(guard, &|symbol| known.size(symbol), &|_| None).unwrap_or(error)
 }
 
 /// Compiles every stage and explains it.
