@@ -2,8 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "a test stops where something is not as it should be")]
 
 use tensorjit::{
-    Duplicates, Format, InterpretKernel, InterpretPlan, LazyTensor, Scalar, Tensor, Unfused, compute,
-    compute_as, defer, maximum, minimum, where_, with_scheduler,
+    Duplicates, Format, GalleyScheduler, InterpretKernel, InterpretPlan, LazyTensor, Reassociate, Scalar,
+    Tensor, Unfused, compute, compute_as, compute_with, defer, maximum, minimum, where_, with_scheduler,
 };
 use tj_tests::chaos;
 use tj_tests::engines::{engines, oracle};
@@ -233,4 +233,70 @@ fn stages_know_fills() {
         compute(minimum(&sums, at_most) * picked).unwrap().to_vec::<f64>().unwrap()
     };
     assert_eq!(limited(0.5), [0.0, 0.0]);
+}
+
+/// What is told to have no fill is dense, and decides nothing, on every engine, whatever is stored.
+#[test]
+fn dense_values_of_stored_tensors() {
+    let sparse = [0.0, 2.0, -0.0, 3.0];
+    let other = || dense([INF, INF, 5.0, NAN]);
+    check(|s| s(sparse, 0.0).to_dense(), &sparse, None);
+    check(|s| (s(sparse, 0.0) * 2.0).to_dense(), &[0.0, 4.0, 0.0, 6.0], None);
+    check(|s| (s(sparse, 0.0) * other()).to_dense(), &[0.0, INF, 0.0, NAN], None);
+    check(|s| s(sparse, 0.0).to_dense() * other(), &[NAN, INF, 0.0, NAN], None);
+    check(|s| s(sparse, 0.0).to_dense() * s([INF, 0.0, 1.0, 2.0], 0.0), &[NAN, 0.0, 0.0, 6.0], Some(0.0));
+    check(|s| (s(sparse, 0.0).to_dense() * other()).sum(1), &[NAN, NAN], None);
+    check(
+        |s| s([0.0, 2.0, 0.0, 0.0], 0.0).to_dense().matmul(&dense([1.0, 1.0, INF, 1.0])),
+        &[INF, 2.0, NAN, 0.0],
+        None,
+    );
+    check(
+        |s| s([0.0, 2.0, 0.0, 0.0], 0.0).matmul(&dense([1.0, 1.0, INF, 1.0])),
+        &[INF, 2.0, 0.0, 0.0],
+        Some(0.0),
+    );
+    // A fill that was dropped is 0 once the tensor is stored again.
+    check(|s| s(sparse, 2.5).to_dense().with_format(&Format::csr()), &sparse, Some(0.0));
+    check(|s| minimum(s(sparse, 2.5).to_dense(), 2.5), &[0.0, 2.0, 0.0, 2.5], None);
+    // What rearranges products knows that it is not annihilated.
+    for scheduler in [GalleyScheduler::new(Reassociate::Expand), GalleyScheduler::exact()] {
+        let [a, b] = [[0.0, 2.0, 0.0, 3.0], [1.0, 0.0, 0.0, 2.0]].map(|of| defer(stored(of, 0.0, "csr")));
+        let by = dense([INF, 1.0, 1.0, 1.0]);
+        let sums = (
+            (a.to_dense() * &by * 0.5).sum(0),
+            (&a * &by * 0.5).sum(0),
+            a.to_dense().matmul(&by).matmul(&b),
+            a.matmul(&by).matmul(&b),
+            (-a.to_dense() * &b * &by).sum(()),
+        );
+        let found = compute_with(sums, &scheduler).unwrap();
+        let values = [found.0, found.1, found.2, found.3, found.4].map(|x| x.to_vec::<f64>().unwrap());
+        let text = format!("{values:?}");
+        assert_eq!(text, "[[NaN, 2.5], [0.0, 2.5], [NaN, 4.0, NaN, 6.0], [2.0, 4.0, 3.0, 6.0], [-6.0]]");
+    }
+    let places: Vec<i64> = (0..640).collect();
+    let rows = Tensor::from(places.iter().map(|k| k / 10).collect::<Vec<i64>>());
+    let columns = Tensor::from(places.iter().map(|k| (k / 10 + k % 10) % 64).collect::<Vec<i64>>());
+    let a = Tensor::coo([64, 64], &[rows, columns], vec![2.0; 640], Duplicates::Refuse).unwrap();
+    let mut values = vec![1.0; 64 * 512];
+    values[5 * 512 + 3] = INF;
+    let by = defer(Tensor::from_shape_vec([64, 512], values).unwrap());
+    let vector = defer(Tensor::full([512], 1.0).unwrap());
+    for a in [defer(&a).to_dense(), defer(&a)] {
+        // Ten rows have an entry where the infinity is; to multiply by the vector first is cheaper.
+        let product = a.matmul(&by).matmul(&vector);
+        let scheduler = GalleyScheduler::new(Reassociate::Expand);
+        let found = compute_with(product, &scheduler).unwrap().to_vec::<f64>().unwrap();
+        let count = |of: fn(&f64) -> bool| found.iter().filter(|x| of(x)).count();
+        let nan = if a.fill().is_none() { 54 } else { 0 };
+        assert_eq!(
+            [count(|x| x.is_nan()), count(|x| *x == INF), count(|x| *x == 10240.0)],
+            [nan, 10, 54 - nan]
+        );
+    }
+    let stored = defer(stored(sparse, 0.0, "csr"));
+    for lazy in [stored.to_dense(), (&stored * 2.0).to_dense(), stored.transpose().to_dense()] {
+        assert!(compute(lazy).unwrap().stored().is_none());
+    }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use tensorjit::{
     Bytes, CompileOptions, CompiledGraph, DType, Dim, Duplicates, Error, Format, InterpretKernel,
-    InterpretPlan, LazyTensor, OutputView, Scalar, Tensor, Unfused, at, compute, defer, einsum, explain,
-    input, minimum, where_, with_scheduler,
+    InterpretPlan, LazyTensor, OutputView, Scalar, Tensor, Unfused, at, compute, compute_as, defer, einsum,
+    explain, input, minimum, where_, with_scheduler,
 };
 use tj_tests::engines::scheduled;
 use tj_tests::rng::Rng;
@@ -470,7 +470,7 @@ fn a_result_that_does_not_fit_its_format_says_why() {
     assert!(error.contains("interval"), "{error}");
     let options = CompileOptions { max_bytes: Bytes(5000), ..CompileOptions::default() };
     let full = defer(&Tensor::full([20, 20], 1.0).unwrap()).with_format(&Format::csr());
-    assert!(matches!(tensorjit::compute_as(&full, &options), Err(Error::Budget { .. })));
+    assert!(matches!(compute_as(&full, &options), Err(Error::Budget { .. })));
 }
 
 #[test]
@@ -497,4 +497,31 @@ fn a_mask_updates_what_is_given_away() {
     assert_eq!([3, 4, 70_000].map(|at| element(&x, at)), [4.0, 1.0, 4.0]);
     assert_eq!([3, 4, 70_000].map(|at| element(&found[0], at)), [5.0, 1.0, 5.0]);
     assert_eq!(graph.report().donated_inputs, 3);
+}
+
+/// Results that are to be dense are, whatever their expressions say.
+#[test]
+fn results_without_a_fill() {
+    let n = Dim::new("N", ..).unwrap();
+    let x = input("X", DType::F64, [n.clone(), n]).unwrap().with_format(&Format::csr());
+    let outputs = [x.to_dense(), (&x * 2.0).to_dense(), &x * 2.0, x.to_dense() + 1.0];
+    let graph = CompiledGraph::new(&outputs, CompileOptions::default()).unwrap();
+    for size in [5, 0, 1] {
+        let argument = stored(11, &[size, size], "csr");
+        let results = graph.call(&[("X", &argument)]).unwrap();
+        let kinds: Vec<_> = results.iter().map(|r| (r.stored().is_some(), r.fill().is_some())).collect();
+        assert!(!kinds[0].0 && !kinds[1].0 && !kinds[3].0, "{kinds:?}");
+        assert_eq!(kinds.iter().map(|kind| kind.1).collect::<Vec<_>>(), [false, false, true, false]);
+        let values = elements(&argument);
+        let expected = [1.0, 2.0, 2.0, 1.0].map(|by| values.iter().map(|x| x * by).collect::<Vec<_>>());
+        for (at, (result, want)) in results.iter().zip(expected).enumerate() {
+            let more = if at == 3 { 1.0 } else { 0.0 };
+            assert_eq!(elements(result), want.iter().map(|x| x + more).collect::<Vec<_>>());
+        }
+    }
+    // A dense result takes the memory of all elements.
+    let at = Tensor::from(vec![1_i64]);
+    let large = Tensor::coo([1 << 20, 1 << 20], &[at.clone(), at], vec![2.0], Duplicates::Refuse).unwrap();
+    let options = CompileOptions { max_bytes: Bytes(1 << 20), ..Default::default() };
+    assert!(matches!(compute_as(defer(&large).to_dense(), &options), Err(Error::Budget { .. })));
 }

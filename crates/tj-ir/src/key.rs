@@ -29,7 +29,7 @@ use crate::error::{Cause, IrError};
 use crate::fill::{Fills, code};
 use crate::guard::Condition;
 use crate::key::part::{Marks, Part};
-use crate::lazy::{BROADCAST, Fit, Kind, LazyTensor, Node, Owned};
+use crate::lazy::{BROADCAST, Fit, Kind, LazyTensor, Node, OwnFill, Owned};
 use crate::stage::Known;
 use crate::trace::{is_constant, number_parts};
 use crate::walk::post_order;
@@ -313,10 +313,11 @@ impl Structure {
                 }
             }
             // What a result is converted to is no part of the program, but for the fill that follows from it.
-            Kind::Format { arg, format } => {
+            Kind::Format { arg, format, fill } => {
                 let is_stored = !format.is_strided();
                 self.has_fills |= is_stored;
-                self.words.0.extend([12, u64::from(is_stored)]);
+                let is_plain = *fill == OwnFill::Dropped;
+                self.words.0.extend([12, u64::from(is_stored) + 2 * u64::from(is_plain)]);
                 self.arg(arg);
             }
             Kind::Reduce { op, arg, axis } => {

@@ -93,6 +93,7 @@ pub use einop::einop;
 pub use einsum::einsum;
 pub(crate) use elementwise::Fit;
 pub use elementwise::Operand;
+pub(crate) use format::OwnFill;
 pub use format::Storage;
 pub use index::Parts;
 pub use join::{concat, stack};
@@ -147,7 +148,7 @@ pub(crate) enum Kind {
     /// Elements of `arg` at other positions: `at` has one index expression for each axis of `arg`.
     Move { name: &'static str, arg: LazyTensor, at: Box<[Dim]> },
     /// The same values, to be stored like this.
-    Format { arg: LazyTensor, format: Arc<Format> },
+    Format { arg: LazyTensor, format: Arc<Format>, fill: OwnFill },
     /// A reduction over one axis.
     Reduce { op: ReduceOp, arg: LazyTensor, axis: usize },
     /// Parts of complex numbers, or complex numbers of parts.
@@ -288,7 +289,8 @@ impl Node {
             Kind::Positions => "positions",
             Kind::Map { op, .. } => op.name(),
             Kind::Move { name, .. } => name,
-            Kind::Format { .. } => "with_format",
+            Kind::Format { fill: OwnFill::Kept, .. } => "with_format",
+            Kind::Format { fill: OwnFill::Dropped, .. } => "to_dense",
             Kind::Reduce { op, .. } => op.name(),
             Kind::Parts { op, .. } => op.name(),
             Kind::Matmul { .. } => "matmul",

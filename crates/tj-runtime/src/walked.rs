@@ -214,6 +214,10 @@ pub(crate) fn finished<'f>(
     max: MaxBytes,
 ) -> Result<Vec<Tensor>, Error> {
     let finish = |(result, (fill, format)): (Tensor, (Option<Scalar>, Option<&Format>))| {
+        if result.stored().is_some() && result.fill() != fill {
+            // Then it is spread.
+            budget::check(max, result.count()?.saturating_mul(result.dtype().size()) as u64)?;
+        }
         let result = result.with_fill(fill)?;
         let Some(format) = format else { return Ok(result) };
         if result.stored().is_some_and(|stored| format.admits(stored.format())) {

@@ -8,7 +8,7 @@ use tj_tensor::Scalar;
 
 use super::{By, Fill, Filled, is_static, of_operator, of_product, of_reduce};
 use crate::function::Function;
-use crate::lazy::{Kind, LazyTensor, Node};
+use crate::lazy::{Kind, LazyTensor, Node, OwnFill};
 use crate::stage::Known;
 use crate::trace::is_constant;
 use crate::walk::post_order;
@@ -140,7 +140,8 @@ fn of_node(node: &Node, known: &dyn Fn(&LazyTensor) -> Filled) -> Filled {
             Filled::Pattern(_) | Filled::Places => return known(arg),
         },
         // What is stored by levels has a fill; but what it is computed by, as part of something else, need not be that anywhere.
-        Kind::Format { arg, format } if !format.is_strided() && !node.shape.is_empty() => {
+        Kind::Format { fill: OwnFill::Dropped, .. } => None,
+        Kind::Format { arg, format, .. } if !format.is_strided() && !node.shape.is_empty() => {
             Some(fill_of(arg).unwrap_or_else(|| Fill { value: Scalar::zero(node.dtype), by: By::Places }))
         }
         Kind::Format { arg, .. } => return known(arg),

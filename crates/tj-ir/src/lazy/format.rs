@@ -4,6 +4,7 @@
 //! which walk it are compiled before there is any; on anything else it says how the result is stored where the expression
 //! is one. What is stored by levels has a fill, and fills belong to expressions: an expression without one gets 0, as a
 //! tensor does. In the middle of a program nothing else follows from a format, which is then not looked at.
+//! [`LazyTensor::to_dense`] is the opposite: the values alone, without a fill.
 
 use std::fmt;
 use std::panic::Location;
@@ -33,6 +34,15 @@ impl fmt::Display for Storage {
     }
 }
 
+/// Whether a tensor that is to be stored otherwise has the fill of its expression.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OwnFill {
+    /// It has, or 0 if it is stored by levels.
+    Kept,
+    /// It has none.
+    Dropped,
+}
+
 impl LazyTensor {
     /// The same values, stored in a format.
     ///
@@ -59,6 +69,29 @@ impl LazyTensor {
         built(location, || in_format(self, format, location))
     }
 
+    /// The same values without a fill: a result that is dense although its expression says that most of it is one value. In the
+    /// middle of a program it decides nothing, as any dense tensor: `a.to_dense() * inf` is NaN where `a` is 0.
+    ///
+    /// ```
+    /// use tj_ir::defer;
+    /// use tj_tensor::{Format, Scalar, Tensor};
+    ///
+    /// let a = Tensor::from_shape_vec([2, 2], vec![0.0, 2.0, 0.0, 0.0])?.with_format(&Format::csr())?;
+    /// let twice = defer(&a) * 2.0;
+    /// assert_eq!(twice.fill(), Some(Scalar::F64(0.0)));
+    /// assert_eq!((twice.to_dense().fill(), twice.to_dense().format()), (None, Some(&Format::dense(2))));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[track_caller]
+    pub fn to_dense(&self) -> LazyTensor {
+        if self.check().is_err() || self.rank() == 0 {
+            return self.clone();
+        }
+        let format = Arc::new(Format::dense(self.rank()));
+        let kind = Kind::Format { arg: self.clone(), format, fill: OwnFill::Dropped };
+        LazyTensor::node(kind, self.0.shape.clone(), self.dtype(), Location::caller())
+    }
+
     /// An input with this fill: the value of what an argument does not store, which has to be that of the argument.
     ///
     /// ```
@@ -79,7 +112,7 @@ impl LazyTensor {
         built(location, || filled(self, fill, location))
     }
 
-    /// The format that was asked for by [`LazyTensor::with_format`], if this is what it returned.
+    /// The format that was asked for by [`LazyTensor::with_format`] or [`LazyTensor::to_dense`], if this is what it returned.
     pub fn format(&self) -> Option<&Format> {
         match &self.0.kind {
             Kind::Format { format, .. } => Some(format),
@@ -112,7 +145,7 @@ fn in_format(tensor: &LazyTensor, format: &Format, location: &'static Location<'
     let (shape, dtype) = (tensor.0.shape.clone(), tensor.dtype());
     let format = Arc::new(format.clone());
     let Kind::Input { name, storage } = &tensor.0.kind else {
-        let kind = Kind::Format { arg: tensor.clone(), format };
+        let kind = Kind::Format { arg: tensor.clone(), format, fill: OwnFill::Kept };
         return Ok(LazyTensor::node(kind, shape, dtype, location));
     };
     let storage = match format.is_strided() {

@@ -178,7 +178,8 @@ impl Reader<'_> {
                     return decided;
                 }
                 let (op, args) = (*op, args.clone());
-                return self.operator(op, &args, dtype, env);
+                let node = self.operator(op, &args, dtype, env)?;
+                return self.decides_as_written(node, op, &[]).then_some(node);
             }
             Expr::Reduce { op, index, extent, body, .. } => {
                 if extent.symbols().any(|symbol| symbol.as_index().is_some()) {
@@ -275,13 +276,33 @@ impl Reader<'_> {
             let fill = arg.and_then(|arg| form.visible_fill(arg));
             fill.is_some_and(|fill| fill == law.1 || (fill.to_f64() == 0.0 && law.1.to_f64() == 0.0))
         };
+        let selected: SmallVec<[ExprId; 2]> = laws.iter().map(|law| law.0).collect();
+        let position = |arg: &ExprId| args.iter().position(|own| own == arg);
+        let selected: SmallVec<[usize; 2]> = selected.iter().filter_map(position).collect();
         if node.is_some_and(|node| {
             laws.iter().zip(&given_up).all(|(law, up)| *up || has_fill(&self.form, node, law))
+                && (given_up.contains(&true) || self.decides_as_written(node, op, &selected))
         }) {
             return Some(node);
         }
         self.form = before;
         None
+    }
+
+    /// Whether the fills of a node's arguments decide it only where arithmetic does, or a selection did. A form has no words for
+    /// values that were told to have no fill: in it an operator is what all fills of its arguments make of it.
+    fn decides_as_written(&self, node: NodeId, written: Op, selected: &[usize]) -> bool {
+        let Kind::Map(op, args) = &self.form.node(node).kind else { return true };
+        if *op != written {
+            return true;
+        }
+        args.iter().enumerate().all(|(position, &arg)| {
+            let is_constant = matches!(self.form.node(arg).kind, Kind::Const(_));
+            let decided = self.form.visible_fill(arg).and_then(|fill| decides(*op, position, fill));
+            is_constant
+                || selected.contains(&position)
+                || decided.is_none_or(|(fill, _)| !fill.dtype().is_float())
+        })
     }
 
     /// `where(value == fill, result, rest)` of two constants.
