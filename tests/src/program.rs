@@ -118,6 +118,8 @@ pub enum Arrange {
     FillDiagonal(i64),
     /// The identity of the shape of a matrix.
     Identity(i64),
+    /// The same without a fill.
+    Dense,
 }
 
 impl Arrange {
@@ -131,6 +133,7 @@ impl Arrange {
             Arrange::Repeat(count, axis) => x.repeat(count, axis),
             Arrange::Tile(count) => x.tile([count]),
             Arrange::Pad(number) => x.pad((0..x.rank()).map(|d| (d as i64 % 2, 1)), number),
+            Arrange::Dense => x.to_dense(),
             Arrange::FillDiagonal(number) => x.fill_diagonal(number),
             Arrange::Identity(k) => match x.shape() {
                 [.., rows, columns] => eye(rows.clone(), columns.clone(), k, x.dtype()),

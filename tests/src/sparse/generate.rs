@@ -563,6 +563,7 @@ impl Maker {
                     Arrange::Pad(self.rng.pick(&[0, 0, 1])),
                     Arrange::FillDiagonal(self.rng.pick(&[0, 1, 5])),
                     Arrange::Identity(k),
+                    Arrange::Dense,
                 ];
                 let how = self.rng.pick(&all);
                 let known = Known { most: known.most.max(5.0), ..known };
