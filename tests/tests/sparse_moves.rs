@@ -5,7 +5,8 @@
 
 use tensorjit::{
     At, CompileOptions, CompiledGraph, DType, Dim, Duplicates, Error, InterpretPlan, LazyTensor, Tensor, at,
-    compute, compute_as, concat, defer, eye, input, kron, maximum, minimum, ones, stack, where_, zeros,
+    compute, compute_as, concat, defer, explain, eye, input, kron, maximum, minimum, ones, stack, where_,
+    zeros,
 };
 use tj_tests::engines::scheduled;
 
@@ -19,6 +20,9 @@ fn matrix(entries: &[(i64, i64, f64)]) -> Tensor {
     let columns = [column(|entry| entry.0), column(|entry| entry.1)];
     Tensor::coo([N as usize, N as usize], &columns, values, Duplicates::Refuse).unwrap()
 }
+
+/// Rows and columns of what is stored by levels, although all elements fit in memory.
+const LARGE: usize = 1 << 10;
 
 fn a() -> LazyTensor {
     defer(&matrix(&[(0, 0, 1.0), (1, 4, 2.0), (5, 2, 3.0), (N - 1, N - 2, 4.0)]))
@@ -133,6 +137,9 @@ fn numbers_do_not_rely_on_what_holds_almost_everywhere() {
         minimum(eye(1, 1, 0, DType::F64) + &x, 5.0).diagonal(0) + minimum(x.diagonal(0), 5.0),
         ((&identity * 3.5 + &x) - &identity * 2.5).diagonal(0) + minimum(x.diagonal(0), 5.0),
         (minimum(one, 5.0) + minimum(&x, 5.0)).diagonal(0),
+        // What follows from places alone is written into what reads it, so that it is a number here.
+        (&identity * 3.5).diagonal(0) + minimum(x.diagonal(0), 5.0),
+        minimum(&identity + &identity, 3.5).diagonal(0) + minimum(x.diagonal(0), 5.0),
     ];
     let at_one = Tensor::from(vec![1_i64]);
     let tensor = Tensor::coo([4, 4], &[at_one.clone(), at_one], vec![2.0], Duplicates::Refuse).unwrap();
@@ -141,7 +148,14 @@ fn numbers_do_not_rely_on_what_holds_almost_everywhere() {
         let results = graph.call(&[("x", &tensor)]).unwrap();
         let values = results.iter().map(|result| result.to_dense().unwrap().to_vec::<f64>().unwrap());
         let [twice, once] = [[1.0, 5.0, 1.0, 1.0], [1.0, 3.0, 1.0, 1.0]].map(Vec::from);
-        assert_eq!(values.collect::<Vec<_>>(), [twice.clone(), twice.clone(), twice, once]);
+        let [scaled, limited] = [[3.5, 5.5, 3.5, 3.5], [2.0, 4.0, 2.0, 2.0]].map(Vec::from);
+        assert_eq!(values.collect::<Vec<_>>(), [twice.clone(), twice.clone(), twice, once, scaled, limited]);
+    }
+    // Of many elements, too, where a result might be stored. An identity of one element is 1.
+    let (one, x) = (eye(1, 1, 0, DType::F64), defer(&few(LARGE)));
+    for program in [&one * 3.5 + &x, minimum(&one * 7.5 + &x, 3.5), minimum(&one + &x, 5.0) + 2.5] {
+        let found = compute(program).unwrap().to_dense().unwrap().to_vec::<f64>().unwrap();
+        assert_eq!(found.iter().filter(|x| **x == 3.5).count() / (LARGE * LARGE - 2), 1);
     }
     // What numbers make of stored tensors is as sparse as they are, moved or not, beside an identity too.
     check(&(a() * 3.5).flip(0).index([at(0, 6, 1), at(None, None, 1)]), &[([0, N - 2], 14.0)]);
@@ -264,14 +278,22 @@ fn few(size: usize) -> Tensor {
 fn signs_of_zeros_of_patterns() {
     let x = defer(&few(4));
     let on = eye(4, 4, 0, DType::Bool);
-    let zeros = where_(&on, -0.0, x.zeros_like());
-    let minus = -eye(4, 4, 0, DType::F64);
+    let one = eye(4, 4, 0, DType::F64);
+    let (zeros, minus) = (where_(&on, -(&one - &one), &one - &one), -one);
     let signs = |lazy: LazyTensor| {
         let found = compute(lazy.signbit()).unwrap().to_dense().unwrap();
         found.to_vec::<bool>().unwrap()
     };
     // -0 - 0 is -0, but where x is 2.
     assert_eq!(signs((zeros * 2.5).diagonal(0) - x.diagonal(0)), [true; 4]);
+    let one = eye(1, 1, 0, DType::F64);
+    let zeros = where_(&eye(1, 1, 0, DType::Bool), -(&one - &one), &one - &one);
+    let found = signs(zeros * 2.5 - defer(&few(LARGE)));
+    assert_eq!(found.iter().filter(|sign| !**sign).count(), 1);
+    // What is written down asks for the fill, bit for bit.
+    let text = explain(eye(4, 4, 0, DType::F64) * 3.5 + &x).unwrap().to_string();
+    let condition = "and(equal(q4[i0, i1], 0.0f64), not(signbit(q4[i0, i1])))";
+    assert!(text.contains(&format!("filled(e0, where({condition}, 0.0f64, e0))")), "{text}");
     // -0 everywhere, but where x is -3.
     let all: Vec<bool> = (0..16).map(|at| at != 8).collect();
     assert_eq!(signs(&minus * 2.5 - &x), all);
