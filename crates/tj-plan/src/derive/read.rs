@@ -1,16 +1,18 @@
 //! From queries to forms: what is written into what, and reductions as far up as they go.
 
+mod decided;
+
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use tj_ir::expr::Source;
 use tj_ir::{Dim, Expr, ExprArena, ExprId, Op};
-use tj_tensor::Scalar;
+use tj_tensor::{DType, Scalar};
 
 use super::Shape;
 use super::form::{Form, Kind, Leaf, MAX_INDICES, MAX_NODES, NodeId, Reduction};
-use super::laws::{decides, is_free, passes};
+use super::laws::{is_free, passes};
 use crate::plan::{Plan, QueryId};
 use crate::sparse::write::Writer;
 
@@ -202,7 +204,7 @@ impl Reader<'_> {
         })
     }
 
-    fn operator(&mut self, op: Op, args: &[ExprId], dtype: tj_tensor::DType, env: &Env) -> Option<NodeId> {
+    fn operator(&mut self, op: Op, args: &[ExprId], dtype: DType, env: &Env) -> Option<NodeId> {
         let is_rewritten = matches!(self.shape, Shape::Split | Shape::Expanded)
             && (dtype.is_float() || (dtype.is_int() && dtype.is_signed()));
         let minus = |reader: &mut Self, node: NodeId| {
@@ -229,93 +231,6 @@ impl Reader<'_> {
                 Some(self.form.map(op, args, dtype))
             }
         }
-    }
-
-    /// An operator on which selections spell out what fills decide: the operator alone, since that is what it means in a form.
-    fn decided(&mut self, id: ExprId, env: &Env) -> Option<Option<NodeId>> {
-        let mut laws: SmallVec<[(ExprId, Scalar, Scalar); 2]> = SmallVec::new();
-        let mut core = id;
-        while let Some((value, fill, result, rest)) = self.selection(core) {
-            laws.push((value, fill, result));
-            core = rest;
-        }
-        let Expr::Map { op, args } = self.arena.node(core) else { return None };
-        let (op, args) = (*op, args.clone());
-        let is_law = |(value, fill, result): &(ExprId, Scalar, Scalar)| {
-            args.iter().enumerate().any(|(position, arg)| {
-                arg == value && decides(op, position, *fill).is_some_and(|(_, decided)| decided == *result)
-            })
-        };
-        if laws.is_empty() || !laws.iter().all(is_law) {
-            return None;
-        }
-        // Where some arguments are read as dense ones all is finite, and a product with 0 is 0 by itself. Else an argument whose
-        // fill is not known keeps its selection.
-        let source = |law: &(ExprId, Scalar, Scalar)| match self.arena.node(law.0) {
-            Expr::Read { source, .. } => Some(*source),
-            Expr::Const(_)
-            | Expr::Number(_)
-            | Expr::Size(_)
-            | Expr::Map { .. }
-            | Expr::Reduce { .. }
-            | Expr::Call { .. } => None,
-        };
-        let is_given_up = |_: &(ExprId, Scalar, Scalar)| !self.dense.is_empty() && op == Op::Mul;
-        let is_unknown = |law: &(ExprId, Scalar, Scalar)| {
-            !is_given_up(law) && source(law).is_some_and(|source| (self.fill_of)(source).is_none())
-        };
-        if laws.iter().any(is_unknown) {
-            return None;
-        }
-        let given_up: SmallVec<[bool; 2]> = laws.iter().map(is_given_up).collect();
-        let before = self.form.clone();
-        let node = self.operator(op, &args, self.arena.dtype(core), env);
-        let has_fill = |form: &Form, node: NodeId, law: &(ExprId, Scalar, Scalar)| {
-            let position = args.iter().position(|&arg| arg == law.0);
-            let arg = position.and_then(|position| form.args(node).get(position).copied());
-            let fill = arg.and_then(|arg| form.visible_fill(arg));
-            fill.is_some_and(|fill| fill == law.1 || (fill.to_f64() == 0.0 && law.1.to_f64() == 0.0))
-        };
-        let selected: SmallVec<[ExprId; 2]> = laws.iter().map(|law| law.0).collect();
-        let position = |arg: &ExprId| args.iter().position(|own| own == arg);
-        let selected: SmallVec<[usize; 2]> = selected.iter().filter_map(position).collect();
-        if node.is_some_and(|node| {
-            laws.iter().zip(&given_up).all(|(law, up)| *up || has_fill(&self.form, node, law))
-                && (given_up.contains(&true) || self.decides_as_written(node, op, &selected))
-        }) {
-            return Some(node);
-        }
-        self.form = before;
-        None
-    }
-
-    /// Whether the fills of a node's arguments decide it only where arithmetic does, or a selection did. A form has no words for
-    /// values that were told to have no fill: in it an operator is what all fills of its arguments make of it.
-    fn decides_as_written(&self, node: NodeId, written: Op, selected: &[usize]) -> bool {
-        let Kind::Map(op, args) = &self.form.node(node).kind else { return true };
-        if *op != written {
-            return true;
-        }
-        args.iter().enumerate().all(|(position, &arg)| {
-            let is_constant = matches!(self.form.node(arg).kind, Kind::Const(_));
-            let decided = self.form.visible_fill(arg).and_then(|fill| decides(*op, position, fill));
-            is_constant
-                || selected.contains(&position)
-                || decided.is_none_or(|(fill, _)| !fill.dtype().is_float())
-        })
-    }
-
-    /// `where(value == fill, result, rest)` of two constants.
-    fn selection(&self, id: ExprId) -> Option<(ExprId, Scalar, Scalar, ExprId)> {
-        let Expr::Map { op: Op::Where, args } = self.arena.node(id) else { return None };
-        let &[condition, result, rest] = args.as_slice() else { return None };
-        let Expr::Map { op: Op::Equal, args } = self.arena.node(condition) else { return None };
-        let &[value, fill] = args.as_slice() else { return None };
-        let (Expr::Const(fill), Expr::Const(result)) = (self.arena.node(fill), self.arena.node(result))
-        else {
-            return None;
-        };
-        Some((value, *fill, *result, rest))
     }
 }
 
