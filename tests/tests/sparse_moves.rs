@@ -5,8 +5,8 @@
 
 use tensorjit::{
     At, CompileOptions, CompiledGraph, DType, Dim, Duplicates, Error, InterpretPlan, LazyTensor, Tensor, at,
-    compute, compute_as, concat, defer, explain, eye, input, kron, maximum, minimum, ones, stack, where_,
-    zeros,
+    compute, compute_as, concat, defer, explain, eye, full, input, kron, maximum, minimum, ones, stack,
+    where_, zeros,
 };
 use tj_tests::engines::scheduled;
 
@@ -15,17 +15,25 @@ const N: i64 = 1 << 20;
 
 /// A square matrix of `N` rows with these entries.
 fn matrix(entries: &[(i64, i64, f64)]) -> Tensor {
+    square(N as usize, entries)
+}
+
+fn square(size: usize, entries: &[(i64, i64, f64)]) -> Tensor {
     let column = |of: fn(&(i64, i64, f64)) -> i64| Tensor::from(entries.iter().map(of).collect::<Vec<i64>>());
     let values: Vec<f64> = entries.iter().map(|entry| entry.2).collect();
     let columns = [column(|entry| entry.0), column(|entry| entry.1)];
-    Tensor::coo([N as usize, N as usize], &columns, values, Duplicates::Refuse).unwrap()
+    Tensor::coo([size, size], &columns, values, Duplicates::Refuse).unwrap()
 }
 
 /// Rows and columns of what is stored by levels, although all elements fit in memory.
 const LARGE: usize = 1 << 10;
 
 fn a() -> LazyTensor {
-    defer(&matrix(&[(0, 0, 1.0), (1, 4, 2.0), (5, 2, 3.0), (N - 1, N - 2, 4.0)]))
+    a_of(N)
+}
+
+fn a_of(n: i64) -> LazyTensor {
+    defer(&square(n as usize, &[(0, 0, 1.0), (1, 4, 2.0), (5, 2, 3.0), (n - 1, n - 2, 4.0)]))
 }
 
 /// The entries of what a program gives, which is stored by levels.
@@ -157,6 +165,18 @@ fn numbers_do_not_rely_on_what_holds_almost_everywhere() {
         let found = compute(program).unwrap().to_dense().unwrap().to_vec::<f64>().unwrap();
         assert_eq!(found.iter().filter(|x| **x == 3.5).count() / (LARGE * LARGE - 2), 1);
     }
+    // What is 1 everywhere, and to be stored: code that relied on its being 0 beside the entries would store no more than these.
+    let one = ones([LARGE as i64, LARGE as i64], DType::F64).with_format(&"csr".parse().unwrap());
+    for (program, [at_two, at_minus_three]) in [
+        (minimum(&one, 5.0) + minimum(&x, 5.0), [3.0, -2.0]),
+        (minimum(&one + &x, 3.5), [3.0, -2.0]),
+        ((&one + &x).greater(0.5).cast(DType::F64) + &x, [3.0, -3.0]),
+        (&one * 3.5 + &x - 2.5, [3.0, -2.0]),
+    ] {
+        let found = compute(program).unwrap().to_dense().unwrap();
+        assert_eq!([[1, 1], [2, 0]].map(|at| found.get(&at).unwrap().to_f64()), [at_two, at_minus_three]);
+        assert_eq!(found.to_vec::<f64>().unwrap().iter().filter(|x| **x == 1.0).count(), LARGE * LARGE - 2);
+    }
     // What numbers make of stored tensors is as sparse as they are, moved or not, beside an identity too.
     check(&(a() * 3.5).flip(0).index([at(0, 6, 1), at(None, None, 1)]), &[([0, N - 2], 14.0)]);
     let found = entries(&(eye(N, N, 0, DType::F64) + a() * 3.5).index([at(0, 2, 1), at(None, None, 1)]));
@@ -169,8 +189,10 @@ fn numbers_do_not_rely_on_what_holds_almost_everywhere() {
 /// What numbers make of identities is stored by levels beside stored tensors.
 #[test]
 fn numbers_and_identities_are_sparse_beside_what_is() {
-    let size = N as usize;
-    let identity = || eye(N, N, 0, DType::F64);
+    let (size, n) = (LARGE, LARGE as i64);
+    let a = || a_of(n);
+    let identity = || eye(n, n, 0, DType::F64);
+    let number = |value: f64| full([n, n], value);
     let counted = |lazy: LazyTensor, count: usize, at: &[([usize; 2], f64)]| {
         let found = compute(lazy).unwrap();
         assert_eq!((found.stored().is_some(), found.nnz().unwrap()), (true, count));
@@ -178,6 +200,10 @@ fn numbers_and_identities_are_sparse_beside_what_is() {
     };
     let diagonal = [([0, 0], 4.5), ([7, 7], 3.5), ([1, 4], 2.0), ([4, 1], 0.0)];
     counted(identity() * 3.5 + a(), size + 3, &diagonal);
+    counted(identity() * number(3.5) + a(), size + 3, &diagonal);
+    counted(identity() * (number(0.875) * 4.0) + a(), size + 3, &diagonal);
+    counted(minimum(number(2.5), identity() + a()), size + 3, &[([5, 2], 2.5), ([7, 7], 1.0)]);
+    counted(number(2.5).less(a()), 2, &[([0, 0], 0.0), ([5, 2], 1.0)]);
     counted(a() + 3.5 * (identity() * 0.5 + identity() * 0.5), size + 3, &diagonal);
     counted(minimum(identity() + a(), 2.5), size + 3, &[([0, 0], 2.0), ([5, 2], 2.5), ([7, 7], 1.0)]);
     counted((identity() + a()).greater(2.5), 2, &[([0, 0], 0.0), ([5, 2], 1.0)]);
@@ -186,7 +212,7 @@ fn numbers_and_identities_are_sparse_beside_what_is() {
         size + 3,
         &[([0, 0], 5.5), ([4, 1], 2.0), ([2, 5], 3.0), ([7, 7], 5.5)],
     );
-    let chosen = where_(&eye(N, N, 1, DType::F64).greater(0.5), 2.5, a());
+    let chosen = where_(&eye(n, n, 1, DType::F64).greater(0.5), 2.5, a());
     counted(chosen, size - 1 + 4, &[([0, 0], 1.0), ([6, 7], 2.5), ([1, 4], 2.0)]);
     // A number that decides otherwise would make all elements 7: these are few.
     let small = |lazy: LazyTensor| lazy.index([at(None, 3, 1), at(None, 2, 1)]);
@@ -202,8 +228,17 @@ type Case = (fn(&LazyTensor, &LazyTensor, f64) -> LazyTensor, fn(f64, f64, f64) 
 #[test]
 fn numbers_and_identities_have_the_values_of_their_elements() {
     // What is 0 by a fill decides; an identity by itself does not.
-    let cases: [Case; 6] = [
+    let cases: [Case; 9] = [
         (|x, e, c| e * c + x, |x, e, c| e * c + x),
+        (|x, e, c| e + x - x.full_like(c), |x, e, c| e + x - c),
+        (
+            |x, e, c| where_(&(x.full_like(c) * 2.0).greater(5.0), x, e * 3.5),
+            |x, e, c| if c * 2.0 > 5.0 { x } else { e * 3.5 },
+        ),
+        (
+            |x, e, c| where_(&full((), c).greater(2.5).broadcast_to(x.shape()), x.to_dense() * c, x + e),
+            |x, e, c| if c > 2.5 { x * c } else { x + e },
+        ),
         (|x, e, c| minimum(e + x, c), |x, e, c| if c.is_nan() { c } else { (e + x).min(c) }),
         (|x, e, c| (e + x) * c - x, |x, e, c| if e + x == 0.0 { -x + 0.0 } else { (e + x) * c - x }),
         (|x, e, c| (e + x).less(c).cast(DType::F64), |x, e, c| f64::from(u8::from(e + x < c))),
@@ -266,11 +301,7 @@ fn numbers_and_identities_have_the_values_of_their_elements() {
 
 /// A square matrix with one entry on its diagonal and one beside it, where it has room for them.
 fn few(size: usize) -> Tensor {
-    let entries = if size > 1 { vec![(1, 1, 2.0), (2, 0, -3.0)] } else { Vec::new() };
-    let column = |of: fn(&(i64, i64, f64)) -> i64| Tensor::from(entries.iter().map(of).collect::<Vec<i64>>());
-    let values: Vec<f64> = entries.iter().map(|entry| entry.2).collect();
-    let columns = [column(|entry| entry.0), column(|entry| entry.1)];
-    Tensor::coo([size, size], &columns, values, Duplicates::Refuse).unwrap()
+    square(size, if size > 1 { &[(1, 1, 2.0), (2, 0, -3.0)] } else { &[] })
 }
 
 /// A pattern that is 0, and -0 on its diagonal, decides nothing about what numbers make of the diagonal.

@@ -9,8 +9,8 @@
 //! fill, or if all arguments but scalars have one; then it is the operator on the fills. A selection by a condition with a fill
 //! has the fill, or is the scalar, of what the condition's fill selects; by any other condition it has the named fill that
 //! both sides have. What follows from places alone has none by itself; beside a tensor that has one it has the number that it
-//! is almost everywhere. Moves keep fills, and reductions do where the count of elements does not matter. What is taken
-//! by a list keeps its fill; other functions of whole tensors have none.
+//! is almost everywhere, and so has a number that is given a shape. Moves keep fills, and reductions do where the count of
+//! elements does not matter. What is taken by a list keeps its fill; other functions of whole tensors have none.
 //!
 //! **Annihilation.** Where an argument with a fill *that is named* ([`Named`]: 0, 1, infinities, ...) equals it (`==`, so that
 //! -0 is 0), and the algebra of the operator says that this value decides ([`crate::op::Annihilator`]), the result is the value
@@ -22,7 +22,8 @@
 //! is a named value, and code may rely on it if the key says so. So an operator whose fill follows from the program and from
 //! literals has an *outcome* ([`Fills::outcome`]): the named value that its fill is, or none. Outcomes are words of the key; one
 //! that is named is a fill like any other, and `trace` writes it down ([`Op::Filled`]), so that nobody later has to know numbers.
-//! A fill that holds almost everywhere ([`By::Places`]) is never relied on: read along the diagonal, an identity is 1 everywhere.
+//! A fill that holds almost everywhere ([`By::Places`]) is never relied on: read along the diagonal, an identity is 1 everywhere, and
+//! so is what is 1 and shall be stored, whose fill is 0 then.
 //! So what literals make of it is written down under a condition: that the arguments are their fills where the result is read.
 //!
 //! Complex numbers have fills and are not annihilated by them yet: a product of theirs is arithmetic throughout.
@@ -162,8 +163,9 @@ pub(crate) enum Filled {
     Tensor(Option<Fill>),
     /// A scalar, with its value if that is known.
     Scalar(Option<Fill>),
-    /// What follows from places alone and has one named value almost everywhere, as the identity has 0: that is its fill beside
-    /// tensors that have one. By itself it has none, and it decides nothing, so that programs without fills stay what they are.
+    /// What follows from places alone and has one named value almost everywhere, as the identity has 0, or a number everywhere:
+    /// that is its fill beside tensors that have one. By itself it has none, and it decides nothing, so that programs without
+    /// fills stay what they are.
     Pattern(Fill),
     /// Other things that follow from places alone.
     Places,
@@ -182,7 +184,9 @@ impl Filled {
 
 /// What an operator's result is.
 fn of_operator(op: Op, args: &[Filled]) -> Filled {
-    if let (Op::Where, [Filled::Pattern(condition), yes, no]) = (op, args) {
+    if let (Op::Where, [Filled::Pattern(condition), yes, no]) = (op, args)
+        && condition.is_static()
+    {
         let chosen = if condition.value == Scalar::Bool(true) { yes } else { no };
         return match chosen {
             Filled::Tensor(fill) => Filled::Tensor(fill.map(|fill| fill.also(condition.by))),

@@ -71,9 +71,9 @@ impl Fills {
         let value = named(fill.value);
         let decided = value.map(|value| Fill { value, by });
         *result = match (*result, decided, by) {
+            (_, None, By::Program) => *result,
             (Filled::Pattern(_), decided, _) => decided.map_or(Filled::Places, Filled::Pattern),
             (_, Some(decided), _) => Filled::Tensor(Some(decided)),
-            (_, None, By::Program) => *result,
             // Only an argument's own fill can be asked for, and this one has no name.
             (_, None, _) => Filled::Tensor(Some(Fill { by: By::Arguments, ..fill })),
         };
@@ -133,8 +133,8 @@ fn of_node(node: &Node, known: &dyn Fn(&LazyTensor) -> Filled) -> Filled {
         }
         Kind::Move { arg, .. } => match known(arg) {
             Filled::Scalar(_) if node.shape.is_empty() => return known(arg),
-            // A number everywhere is a pattern without exceptions.
-            Filled::Scalar(Some(fill)) if fill.is_static() => return Filled::Pattern(fill),
+            // A number everywhere is a pattern without exceptions, a literal too.
+            Filled::Scalar(Some(fill)) if fill.is_decided() => return Filled::Pattern(fill),
             Filled::Scalar(_) => None,
             Filled::Tensor(fill) => fill,
             Filled::Pattern(_) | Filled::Places => return known(arg),
@@ -147,8 +147,10 @@ fn of_node(node: &Node, known: &dyn Fn(&LazyTensor) -> Filled) -> Filled {
         Kind::Format { arg, .. } => return known(arg),
         Kind::Input { storage, .. } => storage.fill.map(Fill::of_value),
         Kind::Reduce { op, arg, .. } => match known(arg) {
+            // Whether a literal stays what it is, no key would say.
             Filled::Pattern(fill) => {
-                return of_reduce(*op, Some(fill)).map_or(Filled::Places, Filled::Pattern);
+                let named = Some(fill).filter(|fill| fill.is_static());
+                return of_reduce(*op, named).map_or(Filled::Places, Filled::Pattern);
             }
             Filled::Tensor(fill) => of_reduce(*op, fill),
             Filled::Scalar(_) | Filled::Places => None,
