@@ -471,17 +471,19 @@ fn outputs_are_checked_before_the_run_and_archives_are_written() {
 fn inputs_are_stored_as_programs_declare() {
     let folder = Folder::new("declared");
     let program = b"size N\nsize M\ninput A: f64[N, M] csr\ninput x: f64[M]\n\
-                    output y = A @ x\noutput B = (2 * A).with_format(\"csc\")\n";
+                    output y = A @ x\noutput B = (2 * A).with_format(\"csc\")\noutput C = to_dense(2 * A)\n";
     let program = folder.file("p.tj", program);
     let text = b"%%MatrixMarket matrix coordinate real general\n2 3 2\n1 3 4\n2 1 -0.5\n";
     let matrix = format!("A={}", folder.file("a.mtx", text));
     assert_eq!(
         stdout(&tj(&["check", &program])),
-        "input A: f64[N, M] csr fill 0.0\ninput x: f64[M]\noutput y: f64[N]\noutput B: f64[N, M] csc fill 0.0\n"
+        "input A: f64[N, M] csr fill 0.0\ninput x: f64[M]\noutput y: f64[N]\noutput B: f64[N, M] csc fill 0.0\n\
+         output C: f64[N, M] dense(2)\n"
     );
     let b = format!("B={}", folder.path("b.npz"));
     let found = json(&["run", &program, &matrix, "x=ones", "--dim", "M=3", "-o", &b, "--json"]);
     assert_eq!(numbers(&found["y"]), [4.0, -0.5]);
+    assert_eq!(numbers(&found["C"]), [0.0, 0.0, 8.0, -1.0, 0.0, 0.0]);
     assert!(stdout(&tj(&["info", &folder.path("b.npz")])).contains("csc, fill 0.0f64, 2 stored"));
     // Made data are dense, and converted.
     let swept = json(&[

@@ -147,6 +147,7 @@ fn one(function: &str, bound: &Bound<'_>) -> Result<LazyTensor, Diagnostic> {
             let (_, span) = bound.need("format")?;
             x.with_format(&format_of(&bound.text("format")?, span)?)
         }
+        "to_dense" => x.to_dense(),
         "cast" | "astype" => x.cast(bound.dtype("dtype")?),
         "empty_like" => x.empty_like(),
         "zeros_like" => x.zeros_like(),

@@ -44,6 +44,7 @@ pub(in crate::eval) const FUNCTIONS: &[(&str, &[&str])] = &[
     ("unique_inverse", &["x"]),
     ("unique_all", &["x"]),
     ("with_format", &["x", "format"]),
+    ("to_dense", &["x"]),
     ("take", &["x", "indices", "axis"]),
     ("take_along_axis", &["x", "indices", "axis"]),
     ("scatter_add", &["x", "indices", "updates", "axis"]),
