@@ -6,8 +6,8 @@
 use std::fmt;
 
 use tensorjit::{
-    At, Axes, DType, Dim, DimError, IrError, LazyTensor, Op, Operand, ReduceOp, Scalar, axis, concat, einsum,
-    eye, input, number, size, stack,
+    At, Axes, DType, Dim, DimError, Format, IrError, LazyTensor, Op, Operand, ReduceOp, Scalar, axis, concat,
+    einsum, eye, input, number, size, stack,
 };
 
 /// A program over declared sizes.
@@ -118,6 +118,10 @@ pub enum Arrange {
     FillDiagonal(i64),
     /// The identity of the shape of a matrix.
     Identity(i64),
+    /// One number everywhere.
+    Full(i64),
+    /// The same to be stored by levels, so that it has a fill.
+    Stored,
     /// The same without a fill.
     Dense,
 }
@@ -133,6 +137,8 @@ impl Arrange {
             Arrange::Repeat(count, axis) => x.repeat(count, axis),
             Arrange::Tile(count) => x.tile([count]),
             Arrange::Pad(number) => x.pad((0..x.rank()).map(|d| (d as i64 % 2, 1)), number),
+            Arrange::Full(number) => x.full_like(number),
+            Arrange::Stored => x.with_format(&Format::csf(x.rank())),
             Arrange::Dense => x.to_dense(),
             Arrange::FillDiagonal(number) => x.fill_diagonal(number),
             Arrange::Identity(k) => match x.shape() {

@@ -5,7 +5,9 @@
 //! format of what is kept, and groups what it derived by chance, too. It never derives what it was not made for: what is
 //! dense without asking for fills is finite.
 
-use tensorjit::{Backend, CompileOptions, DType, DefaultScheduler, LazyTensor, Op, Scheduler, Tensor};
+use tensorjit::{
+    Backend, CompileOptions, DType, DefaultScheduler, Dim, LazyTensor, Op, Scheduler, Symbol, Tensor,
+};
 use tj_plan::derive::{Derivation, Derived, Elimination, Form, Shape, fill_of, form_of, roots, without};
 use tj_plan::sparse::StoredInput;
 use tj_plan::{Engine, Grouping, Plan, Sizes};
@@ -20,6 +22,9 @@ const SHAPES: [Shape; 4] = [Shape::Still, Shape::Written, Shape::Split, Shape::E
 
 /// Factors are kept by chance in forms of at most so many nodes, since each that is kept adds some.
 const MAX_NODES: usize = 200;
+
+/// Elements that one step goes through: the interpreters take seconds for more.
+const MAX_LOOPS: f64 = 2e5;
 
 /// Random legal derivations.
 #[derive(Clone, Copy, Debug)]
@@ -116,16 +121,36 @@ fn derivation(plan: &Plan, inputs: &[Option<StoredInput>], rng: &mut Rng) -> Der
         let (is_taken, shape) = (rng.chance(often), rng.pick(&SHAPES));
         let Some(form) = form_of(plan, &fill_of(&inputs), &all, root.query, shape, &dense) else { continue };
         let may_be_dense = is_finite && form.is_closed();
-        if is_taken && (may_be_dense || dense.is_empty()) {
-            let steps = steps(form, may_be_dense, keeps, rng);
+        if is_taken
+            && (may_be_dense || dense.is_empty())
+            && let Some(steps) = steps(form, may_be_dense, keeps, &|dim| size_of(plan, dim), rng)
+        {
             derivation.queries.push(Derived { query: root.query, shape, steps });
         }
     }
     Derivation { dense, ..derivation }
 }
 
-/// Eliminates all reductions of a form.
-fn steps(mut form: Form, may_be_dense: bool, keeps: usize, rng: &mut Rng) -> Vec<Elimination> {
+/// A size, as the data have it; 1 if there are none.
+fn size_of(plan: &Plan, dim: &Dim) -> f64 {
+    let value = |symbol: &Symbol| {
+        let found = plan.inputs.iter().find_map(|input| {
+            let axis = input.shape.iter().position(|dim| dim.as_symbol() == Some(symbol))?;
+            input.data.as_ref().map(|data| data.shape()[axis] as i64)
+        });
+        Some(found.unwrap_or(1))
+    };
+    dim.eval(&value).unwrap_or(1) as f64
+}
+
+/// Eliminates all reductions of a form, unless by chance that takes too long.
+fn steps(
+    mut form: Form,
+    may_be_dense: bool,
+    keeps: usize,
+    size: &dyn Fn(&Dim) -> f64,
+    rng: &mut Rng,
+) -> Option<Vec<Elimination>> {
     let mut steps = Vec::new();
     while !form.reductions.is_empty() {
         let mut step = Elimination::default();
@@ -152,6 +177,12 @@ fn steps(mut form: Form, may_be_dense: bool, keeps: usize, rng: &mut Rng) -> Vec
                 form.eliminate(&step.reduced).expect("what is offered can be eliminated");
             }
         }
+        let axes = form.steps.last().map_or(&[][..], |step| &step.axes);
+        let loops: f64 =
+            axes.iter().chain(&step.reduced).map(|&axis| size(&form.extents[usize::from(axis)])).product();
+        if loops > MAX_LOOPS {
+            return None;
+        }
         step.order = (0..form.extents.len() as u8).collect();
         shuffle(&mut step.order, rng);
         step.order.truncate(rng.below(step.order.len() + 1));
@@ -162,7 +193,7 @@ fn steps(mut form: Form, may_be_dense: bool, keeps: usize, rng: &mut Rng) -> Vec
         }
         steps.push(step);
     }
-    steps
+    Some(steps)
 }
 
 fn shuffle(items: &mut [u8], rng: &mut Rng) {

@@ -563,12 +563,15 @@ impl Maker {
                     Arrange::Pad(self.rng.pick(&[0, 0, 1])),
                     Arrange::FillDiagonal(self.rng.pick(&[0, 1, 5])),
                     Arrange::Identity(k),
+                    Arrange::Full(self.rng.pick(&[0, 1, 3, 5])),
+                    Arrange::Stored,
                     Arrange::Dense,
                 ];
                 let how = self.rng.pick(&all);
                 let known = Known { most: known.most.max(5.0), ..known };
-                if self.accept(Step::Arranged(how, a), known, 0) && matches!(how, Arrange::Identity(_)) {
-                    self.beside_identity(a);
+                let is_of_places = matches!(how, Arrange::Identity(_) | Arrange::Full(_) | Arrange::Stored);
+                if self.accept(Step::Arranged(how, a), known, 0) && is_of_places {
+                    self.beside(a);
                 }
                 return;
             }
@@ -616,8 +619,8 @@ impl Maker {
         self.accept(step, known, 0);
     }
 
-    /// What a number makes of the identity that was the last step, beside the tensor whose shape it has.
-    fn beside_identity(&mut self, of: usize) {
+    /// What a number makes of the identity, or what else was the last step, beside the tensor whose shape it has.
+    fn beside(&mut self, of: usize) {
         let mut step = self.built.len() - 1;
         let ops = [Op::Mul, Op::Mul, Op::Minimum, Op::Maximum, Op::Add, Op::Sub, Op::Less];
         // Before they meet, after that, or both.
