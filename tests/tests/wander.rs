@@ -4,7 +4,7 @@ mod common;
 
 use common::programs;
 use proptest::prelude::*;
-use tensorjit::{CompileOptions, Duplicates, Stage, Tensor, compute_as, defer, explain_with};
+use tensorjit::{CompileOptions, Duplicates, Stage, Tensor, at, compute_as, defer, explain_with, where_};
 use tj_tests::check::{Case as Dense, check};
 use tj_tests::generate::generate;
 use tj_tests::shrink::{guarded, report};
@@ -84,6 +84,27 @@ fn fills_decide_no_differences() {
         for options in options.chain([CompileOptions::default()]) {
             let found = compute_as(program, &options).unwrap().0.to_vec::<f64>().unwrap();
             assert_eq!(format!("{found:?}"), format!("{expected:?}"), "program {number}");
+        }
+    }
+}
+
+/// What stands before an empty part is read nowhere, whatever is computed before the loops that say so.
+#[test]
+fn factors_stay_inside_of_the_loops_that_may_be_empty() {
+    let x = Tensor::full([2, 2], 0_f32).unwrap();
+    let zero = defer(&x).logical_not();
+    let counts = where_(&zero, &zero, 0_i64);
+    for (stop, expected) in [(-3, [0, 0, 0, 0]), (2, [1, 0, 1, 0])] {
+        let part = counts.index([at(-4, stop, 2), at(None, None, 1)]);
+        let padded = part.pad([(0_i64, 2_i64), (0, 0)], 0_i64).index([at(None, 2, 1), at(None, None, 1)]);
+        let program = &padded * &padded;
+        for seed in 0..12 {
+            for (engine, options) in wander::engines(seed) {
+                let found =
+                    compute_as(&program, &options).unwrap_or_else(|e| panic!("{engine}, {seed}: {e}")).0;
+                let found = found.transpose().to_vec::<i64>().unwrap();
+                assert_eq!(found, expected, "{engine}, {seed}");
+            }
         }
     }
 }

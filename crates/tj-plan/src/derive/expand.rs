@@ -136,6 +136,10 @@ impl Form {
             kind @ (Kind::Const(_) | Kind::Number(_) | Kind::Size(_)) => kind,
         };
         let copy = self.push(kind, node.dtype, node.fill);
+        // A read may have to stay inside of more loops than it mentions.
+        if let Kind::Read(_) = self.node(copy).kind {
+            self.nodes[copy as usize].indices = node.indices;
+        }
         let own: Vec<Reduction> = self.reductions.iter().filter(|own| own.top == id).copied().collect();
         for reduction in own {
             let index = self.fresh(reduction.index)?;

@@ -6,14 +6,16 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
+use tj_ir::dim::Ranges;
 use tj_ir::expr::Source;
 use tj_ir::{Dim, Expr, ExprArena, ExprId, Op};
 use tj_tensor::{DType, Scalar};
 
 use super::Shape;
-use super::form::{Form, Kind, Leaf, MAX_INDICES, MAX_NODES, NodeId, Reduction};
+use super::form::{Form, IndexSet, Kind, Leaf, MAX_INDICES, MAX_NODES, NodeId, Reduction, bit, set_of};
 use super::laws::{is_free, passes};
 use crate::plan::{Plan, QueryId};
+use crate::sparse::plain;
 use crate::sparse::write::Writer;
 
 /// The queries that forms are made of.
@@ -120,7 +122,7 @@ pub fn form_of(
         extents: Arc::new(writer.extents[..rank].to_vec()),
         rank,
     };
-    let mut reader = Reader { arena: &writer.arena, fill_of, dense, shape, visits: 0, form };
+    let mut reader = Reader { plan, arena: &writer.arena, fill_of, dense, shape, visits: 0, form };
     let env: Env = (0..rank as u32).map(|axis| (axis, axis as u8)).collect();
     reader.form.root = reader.node(*bodies.first()?, &env)?;
     let mut form = reader.form;
@@ -136,6 +138,7 @@ pub fn form_of(
 type Env = FxHashMap<u32, u8>;
 
 struct Reader<'a> {
+    plan: &'a Plan,
     arena: &'a ExprArena,
     fill_of: &'a dyn Fn(Source) -> Option<Scalar>,
     /// Inputs that decide nothing.
@@ -167,9 +170,12 @@ impl Reader<'_> {
             Expr::Read { source, at } => {
                 let at: Arc<[Dim]> = at.iter().map(|dim| renamed(dim, env)).collect::<Option<_>>()?;
                 let fill = (self.fill_of)(*source);
+                let guards = self.guards(*source, &at, env);
                 self.form.leaves.push(Leaf::Source(*source, at));
                 let leaf = (self.form.leaves.len() - 1) as u32;
-                self.form.push(Kind::Read(leaf), dtype, fill)
+                let node = self.form.push(Kind::Read(leaf), dtype, fill);
+                self.form.nodes[node as usize].indices |= guards;
+                node
             }
             // What an outcome depends on would be read twice.
             Expr::Map { op: Op::Filled, args } if !matches!(self.arena.node(args[1]), Expr::Const(_)) => {
@@ -202,6 +208,31 @@ impl Reader<'_> {
             }
             Expr::Call { .. } => return None,
         })
+    }
+
+    /// Indices that a read does not mention and that it may only be read inside of, since its place is one of its source only where
+    /// there is a coordinate of theirs: `sum(j < min(n, 1): x[min(i, n - 1)])` reads nothing where `n` is 0.
+    fn guards(&self, source: Source, at: &[Dim], env: &Env) -> IndexSet {
+        let is_plain = |dim: &Dim| plain(dim).is_some() || dim.is_const().is_some();
+        if at.iter().all(is_plain) {
+            return 0;
+        }
+        let extents = &self.form.extents;
+        let mut ranges = Ranges::new();
+        extents.iter().enumerate().for_each(|(index, extent)| ranges.set_extent(index as u32, extent));
+        let is_inside = |(dim, extent): (&Dim, &Dim)| {
+            let holds = |dim: &Dim| dim.known_ge_zero_in(&ranges) == Some(true);
+            is_plain(dim) || (holds(dim) && holds(&(extent - 1 - dim)))
+        };
+        let own = at.iter().fold(0, |all, dim| all | set_of(dim));
+        let mut guards = 0;
+        for (dim, _) in at.iter().zip(self.plan.shape_of(source)).filter(|place| !is_inside(*place)) {
+            let sizes = || dim.symbols().filter(|symbol| symbol.as_index().is_none());
+            let speaks_of = |index: u8| sizes().any(|size| extents[usize::from(index)].mentions(&size));
+            let others = env.values().copied().filter(|&index| own & bit(index) == 0 && speaks_of(index));
+            guards |= others.fold(0, |all, index| all | bit(index));
+        }
+        guards
     }
 
     fn operator(&mut self, op: Op, args: &[ExprId], dtype: DType, env: &Env) -> Option<NodeId> {
