@@ -13,9 +13,10 @@
 //! Adopted buffers keep the user's `Vec<T>` as it is, with whatever alignment `T` has.
 
 use std::fmt;
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use crate::element::private::Raw;
-use crate::{Element, TensorError};
+use crate::{DType, Element, TensorError};
 
 /// Owned bytes; see the module.
 ///
@@ -31,6 +32,8 @@ use crate::{Element, TensorError};
 /// ```
 pub struct Buffer {
     storage: Storage,
+    /// Whether all elements are finite, and of which type they were read: see [`known_finite`](Buffer::known_finite).
+    finite: AtomicU8,
 }
 
 enum Storage {
@@ -79,18 +82,34 @@ impl Buffer {
             let pages = memmap2::MmapMut::map_anon(len).map_err(|_| out_of_memory)?;
             // A kernel that has no huge pages gives small ones.
             let _ = pages.advise(memmap2::Advice::HugePage);
-            return Ok(Buffer { storage: Storage::Mapped { pages, len } });
+            return Ok(Buffer::of(Storage::Mapped { pages, len }));
         }
         let padded = len.checked_add(Self::ALIGN - 1).ok_or(out_of_memory.clone())?;
         let bytes: Vec<u8> = bytemuck::allocation::try_zeroed_vec(padded).map_err(|()| out_of_memory)?;
         let start = bytes.as_ptr().align_offset(Self::ALIGN);
-        Ok(Buffer { storage: Storage::Aligned { bytes, start, len } })
+        Ok(Buffer::of(Storage::Aligned { bytes, start, len }))
+    }
+
+    fn of(storage: Storage) -> Buffer {
+        Buffer { storage, finite: AtomicU8::new(0) }
+    }
+
+    /// Whether all elements of this type are finite, if that was looked up. Bytes that several own do not change, and who may write
+    /// them forgets it.
+    pub(crate) fn known_finite(&self, dtype: DType) -> Option<bool> {
+        let known = self.finite.load(Ordering::Relaxed);
+        (known >> 1 == word(dtype)).then_some(known & 1 == 1)
+    }
+
+    /// Remembers that.
+    pub(crate) fn remember_finite(&self, dtype: DType, is_finite: bool) {
+        self.finite.store(word(dtype) << 1 | u8::from(is_finite), Ordering::Relaxed);
     }
 
     /// Takes a vector's memory without copying it.
     pub fn from_vec<T: Element>(values: Vec<T>) -> Buffer {
         let stored: Vec<T::Stored> = bytemuck::allocation::cast_vec(values);
-        Buffer { storage: Storage::Adopted(Box::new(stored)) }
+        Buffer::of(Storage::Adopted(Box::new(stored)))
     }
 
     /// Allocates a copy of some bytes.
@@ -102,6 +121,7 @@ impl Buffer {
 
     /// The first bytes, in place unless much would be wasted.
     pub(crate) fn shortened(mut self, new_len: usize) -> Result<Buffer, TensorError> {
+        *self.finite.get_mut() = 0;
         match &mut self.storage {
             #[cfg(target_os = "linux")]
             Storage::Mapped { len, .. } if is_most_of(new_len, *len) => *len = new_len,
@@ -137,6 +157,7 @@ impl Buffer {
 
     /// All bytes, to be written by their only owner.
     pub fn as_bytes_mut(&mut self) -> &mut [u8] {
+        *self.finite.get_mut() = 0;
         match &mut self.storage {
             Storage::Aligned { bytes, start, len } => &mut bytes[*start..*start + *len],
             #[cfg(target_os = "linux")]
@@ -154,6 +175,11 @@ impl Buffer {
     pub(crate) fn stored_mut<T: Element>(&mut self) -> &mut [<T as Raw>::Stored] {
         bytemuck::cast_slice_mut(self.as_bytes_mut())
     }
+}
+
+/// A type, in a byte that is not 0.
+fn word(dtype: DType) -> u8 {
+    dtype as u8 + 1
 }
 
 /// Whether a part of some bytes is so large that the rest is no waste.
@@ -196,6 +222,24 @@ mod tests {
         assert_eq!(buffer.as_bytes().as_ptr() as usize, address);
         buffer.as_bytes_mut()[1] = 1;
         assert_eq!(buffer.as_bytes(), [1, 1]);
+    }
+
+    #[test]
+    fn what_is_written_anew_is_looked_at_anew() {
+        let tensor = Tensor::from(vec![1.0, 2.0, 3.0]);
+        assert!(tensor.is_finite() && tensor.is_finite());
+        let mut buffer = tensor.try_into_buffer().unwrap();
+        buffer.as_bytes_mut()[16..].copy_from_slice(&f64::NAN.to_le_bytes());
+        let tensor = Tensor::from_buffer(DType::F64, [3], buffer).unwrap();
+        assert!(!tensor.is_finite() && !tensor.is_finite());
+        let part = |start, stop| tensor.slice(0, crate::SliceSpec { start, stop, step: 1 }).unwrap();
+        assert!(part(None, Some(2)).is_finite() && !part(Some(1), None).is_finite());
+        // The same bytes as other elements.
+        let buffer = tensor.clone();
+        drop(tensor);
+        let buffer = buffer.try_into_buffer().unwrap();
+        let low = Tensor::from_buffer(DType::I64, [3], buffer).unwrap();
+        assert!(low.is_finite());
     }
 
     #[test]

@@ -294,7 +294,7 @@ impl Tensor {
     }
 
     /// Whether neither a stored value nor the fill is infinite or NaN; integers and booleans are finite. Looked up once for a
-    /// tensor that is stored by levels; of a strided one, each time.
+    /// tensor that is stored by levels, or is all of its memory; of another part of memory, each time.
     ///
     /// ```
     /// use tj_tensor::Tensor;
@@ -305,7 +305,21 @@ impl Tensor {
     pub fn is_finite(&self) -> bool {
         let all = |values: &Tensor| values.to_contiguous().is_ok_and(|values| finite(&values));
         match &self.storage {
-            Storage::Strided(_) => all(self),
+            Storage::Strided(_) if !self.dtype().is_float() && !self.dtype().is_complex() => true,
+            Storage::Strided(strided) => {
+                let (buffer, bytes) = (&strided.values, self.as_bytes().map_or(0, <[u8]>::len));
+                let is_whole = bytes == buffer.len();
+                match buffer.known_finite(self.dtype()) {
+                    Some(is_finite) if is_finite || is_whole => is_finite,
+                    Some(_) | None => {
+                        let is_finite = all(self);
+                        if is_whole {
+                            buffer.remember_finite(self.dtype(), is_finite);
+                        }
+                        is_finite
+                    }
+                }
+            }
             Storage::Levels(stored) => *stored.is_finite.get_or_init(|| {
                 let fill = Tensor::scalar(stored.fill());
                 let leaf = match stored.leaf() {
