@@ -8,8 +8,9 @@
 use std::collections::BTreeSet;
 
 use tensorjit::{
-    At, CompileOptions, DType, Duplicates, Format, Indices, InterpretKernel, InterpretPlan, LazyTensor, Leaf,
-    Level, Scalar, Tensor, compute, compute_as, concat, defer, defer_owned, einop, maximum, minimum, where_,
+    At, CompileOptions, DType, Duplicates, Format, GalleyScheduler, Indices, InterpretKernel, InterpretPlan,
+    LazyTensor, Leaf, Level, Scalar, Tensor, compute, compute_as, concat, defer, defer_owned, einop, maximum,
+    minimum, where_,
 };
 use tj_tests::engines::scheduled;
 use tj_tests::rng::Rng;
@@ -721,5 +722,47 @@ fn loops_below_a_factor_of_zero_are_left_out() {
         // A product of floats may be anything where a dense factor is 0.
         let bound = if dtype == DType::I64 { 7 } else { 1 };
         assert!(bound * work <= all, "{dtype}: {work} of {all}");
+    }
+}
+
+/// A list that all rows meet is spread over memory once, and not for each block of rows.
+#[test]
+fn lists_are_spread_once_for_all_rows() {
+    let (n, nnz, labels) = (6000, 9000, 3000);
+    let a = tensor(&entries(5, n, n, nnz), [n, n], "csr");
+    let list = |seed: u64| {
+        let places: BTreeSet<i64> = entries(seed, n, 1, labels).into_iter().map(|(row, _)| row).collect();
+        let values = Tensor::from(vec![2.0; places.len()]);
+        let columns = [Tensor::from(places.into_iter().collect::<Vec<i64>>())];
+        Tensor::coo([n], &columns, values, Duplicates::Refuse).unwrap()
+    };
+    let (x, y) = (list(6), list(7));
+    let operands = [("X", &defer(&x)), ("A", &defer(&a)), ("Y", &defer(&y))];
+    let program = einop("r[i] += X[i] * A[i,j] * Y[j]", &operands);
+    let (found, report) = compute_as(&program, &scheduled(InterpretKernel)).unwrap();
+    let [x, a, y] = [&x, &a, &y].map(|tensor| tensor.to_dense().unwrap().to_vec::<f64>().unwrap());
+    let row = |i: usize| (0..n).map(|j| x[i] * a[i * n + j] * y[j]).sum::<f64>();
+    assert_eq!(found.to_dense().unwrap().to_vec::<f64>().unwrap(), (0..n).map(row).collect::<Vec<_>>());
+    let form = n + 2 * labels + 2 * labels + nnz;
+    assert!(report.work.unwrap() <= (SLACK * form as f64) as u64, "{:?} for {form}", report.work);
+}
+
+#[test]
+fn factors_are_asked_for_where_they_may_be_read() {
+    let places: Entries = [(0, 1), (2, 0)].into_iter().collect();
+    let a = defer(&tensor(&places, [3, 2], "csr")).cast(DType::I64);
+    let a = defer(&compute(&a).unwrap());
+    let none = defer(&Tensor::full([0], 1_i64).unwrap());
+    // One node, which two to the power of thirty ways lead to.
+    let squared = (0..30).fold(defer(&Tensor::full([2], 1_i64).unwrap()), |y, _| &y * &y);
+    let programs =
+        [((&a * none.pad([(0_i64, 2_i64)], 0_i64)).sum(1), [0, 0, 0]), ((&a * squared).sum(1), [1, 0, 2])];
+    let options =
+        [scheduled(InterpretKernel), CompileOptions::default(), scheduled(GalleyScheduler::default())];
+    for (program, expected) in &programs {
+        for options in &options {
+            let found = compute_as(program, options).unwrap().0;
+            assert_eq!(found.to_dense().unwrap().to_vec::<i64>().unwrap(), expected);
+        }
     }
 }

@@ -217,7 +217,7 @@ pub fn rearrange(
         }
         writer.write(&form, root.query, &derived.steps);
     }
-    Ok(Rearranged { inputs, ..writer.finish() })
+    Ok(Rearranged { inputs, is_as_written: derivation.is_empty(), ..writer.finish() })
 }
 
 /// How arguments come if some of them are read as dense ones.

@@ -38,8 +38,8 @@ fn count_out(bytes: usize) {
 }
 
 /// A size for an arena that is needed for so many bytes: one that grows by a little from call to call is not allocated each time.
-fn with_room(bytes: usize) -> usize {
-    let step = (bytes.next_power_of_two() / 16).max(64);
+pub(crate) fn with_room(bytes: u64) -> u64 {
+    let step = bytes.checked_next_power_of_two().map_or(64, |power| (power / 16).max(64));
     bytes.checked_next_multiple_of(step).unwrap_or(bytes)
 }
 
@@ -58,8 +58,8 @@ pub(crate) struct Pools {
 pub(crate) type Emptied = (Vec<Buffer>, Vec<Tensor>);
 
 impl Pools {
-    /// An arena of at least `bytes`, and whether it had to be allocated.
-    pub fn arena(&self, bytes: usize) -> Result<(Buffer, bool), TensorError> {
+    /// An arena of at least `bytes`, and whether it had to be allocated; then it has `room`.
+    pub fn arena(&self, bytes: usize, room: usize) -> Result<(Buffer, bool), TensorError> {
         if bytes == 0 {
             return Ok((Buffer::zeroed(0)?, false));
         }
@@ -74,7 +74,7 @@ impl Pools {
             count_out(smaller.len());
         }
         drop(arenas);
-        Ok((Buffer::zeroed(with_room(bytes))?, true))
+        Ok((Buffer::zeroed(room)?, true))
     }
 
     /// Takes an arena back.

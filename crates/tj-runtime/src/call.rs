@@ -11,6 +11,7 @@ use tj_ir::InputDecl;
 use tj_plan::Engine;
 use tj_tensor::Tensor;
 
+use crate::arena::with_room;
 use crate::bind::{Binder, input_name};
 use crate::budget;
 use crate::clock::KernelClock;
@@ -30,6 +31,8 @@ pub(crate) struct Call<'t> {
     /// Inputs whose memory an output takes over, with that output.
     pub donated: SmallVec<[(usize, usize); 4]>,
     donated_bytes: u64,
+    /// How large a new arena is to be: as large as it has to be, and a little larger if the budget allows that.
+    pub arena_room: u64,
     /// For a call that shall say how long its kernels take.
     pub clock: Option<KernelClock>,
 }
@@ -86,18 +89,22 @@ impl<'t> Call<'t> {
             }
         }
         let held = bound.input_bytes.saturating_add(bound.output_bytes).saturating_add(bound.arena_bytes);
-        budget::check(max_bytes, (held - donated_bytes).saturating_add(copied_bytes))?;
+        let needed = (held - donated_bytes).saturating_add(copied_bytes);
+        budget::check(max_bytes, needed)?;
+        let room = with_room(bound.arena_bytes);
+        let is_allowed = budget::check(max_bytes, needed.saturating_add(room - bound.arena_bytes)).is_ok();
+        let arena_room = if is_allowed { room } else { bound.arena_bytes };
         let mut copies = Vec::new();
         for i in strided {
             copies.push((i, inputs[i].to_contiguous()?));
         }
-        Ok(Call { bound, inputs, copies, copied_bytes, donated, donated_bytes, clock: None })
+        Ok(Call { bound, inputs, copies, copied_bytes, donated, donated_bytes, arena_room, clock: None })
     }
 
     /// The same call with other references to its inputs, which are in the order of the program.
     pub fn with_inputs<'u>(self, inputs: SmallVec<[&'u Tensor; 8]>) -> Call<'u> {
-        let Call { bound, inputs: _, copies, copied_bytes, donated, donated_bytes, clock } = self;
-        Call { bound, inputs, copies, copied_bytes, donated, donated_bytes, clock }
+        let Call { bound, inputs: _, copies, copied_bytes, donated, donated_bytes, arena_room, clock } = self;
+        Call { bound, inputs, copies, copied_bytes, donated, donated_bytes, arena_room, clock }
     }
 
     /// The same call with a clock.

@@ -281,10 +281,12 @@ fn run_read(
                 times,
                 decider: Some(Decider { scheduler, options }),
             };
-            let (outputs, ledger) = chain::run(chain, arguments, terms)?;
-            if ledger.has_decided {
+            let ran = chain::run(chain, arguments, terms);
+            // A run that fails may have decided before.
+            if ran.as_ref().map_or(chain.rest.is_some(), |(_, ledger)| ledger.has_decided) {
                 cache::has_grown(structure.words());
             }
+            let (outputs, ledger) = ran?;
             return Ok((outputs, Ran { cached: cached.clone(), ledger }));
         }
     };

@@ -102,7 +102,7 @@ impl Executable {
             return Ok(Cost { work, ..call.cost(0) });
         };
         let produces = &self.program.fused.plan.produces.0;
-        let (mut arena, fresh) = self.pools.arena(bound.arena_bytes as usize)?;
+        let (mut arena, fresh) = self.pools.arena(bound.arena_bytes as usize, call.arena_room as usize)?;
         let first = |k: usize| produces.iter().position(|s| *s == produces[k]).unwrap_or(k);
         let outputs = views.iter_mut().enumerate().map(|(k, view)| {
             let written = matches!(produces[k], Source::Def(_)) && first(k) == k;

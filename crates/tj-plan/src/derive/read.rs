@@ -229,7 +229,9 @@ impl Reader<'_> {
         for (dim, _) in at.iter().zip(self.plan.shape_of(source)).filter(|place| !is_inside(*place)) {
             let sizes = || dim.symbols().filter(|symbol| symbol.as_index().is_none());
             let speaks_of = |index: u8| sizes().any(|size| extents[usize::from(index)].mentions(&size));
-            let others = env.values().copied().filter(|&index| own & bit(index) == 0 && speaks_of(index));
+            let may_be_empty = |index: u8| Dim::ONE.known_le(&extents[usize::from(index)]) != Some(true);
+            let is_guard = |index: &u8| own & bit(*index) == 0 && speaks_of(*index) && may_be_empty(*index);
+            let others = env.values().copied().filter(is_guard);
             guards |= others.fold(0, |all, index| all | bit(index));
         }
         guards

@@ -146,6 +146,10 @@ impl Rest {
         }
         let instead = self.decide(arguments, computed, decider)?.map(Arc::new);
         let mut decided = self.decided();
+        // Another thread may have decided meanwhile.
+        if let Some(known) = decided.iter().find(|known| known.after == query && known.words == words) {
+            return Ok((known.instead.clone(), false));
+        }
         let mut others = decided.iter().enumerate().filter(|(_, known)| known.after == query);
         let (oldest, count) = (others.next().map(|(at, _)| at), others.count());
         let dropped = oldest.filter(|_| count + 1 >= KEPT).map(|at| decided.remove(at));

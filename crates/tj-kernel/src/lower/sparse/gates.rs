@@ -8,6 +8,8 @@
 //! holds; a sum of what is 0 is 0. A product of floats may be anything where one is 0; what is stored by levels says by a selection that
 //! it is not. Nothing else changes: what is left out would have been neutral.
 
+use rustc_hash::FxHashSet;
+use tj_ir::expr::Source;
 use tj_ir::{Expr, ExprId, Op, ReduceOp};
 use tj_plan::sparse::space::Tree;
 use tj_tensor::Scalar;
@@ -55,13 +57,23 @@ impl Walk<'_> {
         let dtype = self.nest.plan.arena.dtype(inner);
         // Others start from their first element.
         if op.start(dtype).is_some() {
-            self.forced(inner, self.neutral(op, dtype), &mut gates);
+            let mut asked = FxHashSet::default();
+            self.forced(inner, self.neutral(op, dtype), &mut asked, &mut gates);
         }
         gates
     }
 
-    /// Where an expression has this value.
-    fn forced(&self, id: ExprId, value: Scalar, gates: &mut Vec<Gate>) {
+    /// Where an expression has this value; what was `asked` before is not looked at again.
+    fn forced(
+        &self,
+        id: ExprId,
+        value: Scalar,
+        asked: &mut FxHashSet<(ExprId, u128)>,
+        gates: &mut Vec<Gate>,
+    ) {
+        if !asked.insert((id, value.bits())) {
+            return;
+        }
         let arena = &self.nest.plan.arena;
         let dtype = arena.dtype(id);
         let is_zero = !dtype.is_float() && !dtype.is_complex() && value == Scalar::zero(dtype);
@@ -69,12 +81,12 @@ impl Walk<'_> {
         match self.node(id) {
             Expr::Read { .. } if is_zero => gates.push(Gate::Zero(id)),
             Expr::Map { op: Op::Mul | Op::LogicalAnd, args } if is_zero => {
-                args.iter().for_each(|&arg| self.forced(arg, Scalar::zero(arena.dtype(arg)), gates));
+                args.iter().for_each(|&arg| self.forced(arg, Scalar::zero(arena.dtype(arg)), asked, gates));
             }
             Expr::Map { op: Op::Cast(_), args } if value == Scalar::zero(dtype) => {
                 let from = arena.dtype(args[0]);
                 if !from.is_float() && !from.is_complex() {
-                    self.forced(args[0], Scalar::zero(from), gates);
+                    self.forced(args[0], Scalar::zero(from), asked, gates);
                 }
             }
             Expr::Map { op: Op::Where, args } => {
@@ -84,16 +96,16 @@ impl Walk<'_> {
                     if let Expr::Map { op: Op::Equal, args } = self.node(condition)
                         && let Expr::Const(fill) = self.node(args[1])
                     {
-                        self.forced(args[0], *fill, gates);
+                        self.forced(args[0], *fill, asked, gates);
                     }
-                    self.forced(no, value, gates);
+                    self.forced(no, value, asked, gates);
                 } else if is_value(no) {
                     gates.push(Gate::Is(condition, false));
-                    self.forced(yes, value, gates);
+                    self.forced(yes, value, asked, gates);
                 }
             }
             Expr::Reduce { op: ReduceOp::Sum, body, .. } if value == Scalar::zero(dtype) => {
-                self.forced(*body, Scalar::zero(arena.dtype(*body)), gates);
+                self.forced(*body, Scalar::zero(arena.dtype(*body)), asked, gates);
             }
             Expr::Const(_)
             | Expr::Number(_)
@@ -129,15 +141,21 @@ impl Walk<'_> {
         self.ctx.b.push_if(skip, Vec::new(), block);
     }
 
-    /// Whether a gate depends on nothing but dense arguments at indices that are known.
+    /// Whether a gate depends on nothing but dense arguments at indices that are known, wherever it is asked: a loop that a read stays
+    /// inside of may be empty.
     fn is_known(&self, gate: Gate) -> bool {
         let (Gate::Zero(id) | Gate::Is(id, _)) = gate;
         let nodes = self.nest.plan.arena.reachable(&[id]);
         let mut reads = 0;
         let is_known = nodes.iter().all(|&node| match self.node(node) {
-            Expr::Read { at, .. } => {
+            Expr::Read { source, at } => {
                 reads += 1;
-                !self.readers.iter().any(|reader| reader.id == node)
+                let dense = match source {
+                    Source::Input(argument) => self.dense[*argument as usize].map(Source::Input),
+                    Source::Def(_) => None,
+                };
+                dense.is_some_and(|source| self.ctx.may_leave_loops(source, at))
+                    && !self.readers.iter().any(|reader| reader.id == node)
                     && at.iter().flat_map(|dim| dim.symbols()).all(|symbol| {
                         symbol.as_index().is_none_or(|index| self.ctx.index.contains_key(&index))
                     })

@@ -227,7 +227,7 @@ impl Walk<'_> {
         };
         let Some((&last, outer)) = loops.split_last() else { return add(self) };
         let gates = self.gates(op, inner);
-        self.gated_loops(outer, tree, (&gates, Inner::Loops), &mut |walk| {
+        let mut row = |walk: &mut Self| {
             let is_plain_row = last as usize + 1 == walk.rank() && walk.is_plain(last, tree);
             if is_plain_row {
                 walk.keep_rows(last, inner);
@@ -240,7 +240,8 @@ impl Walk<'_> {
                 walk.walk(last, tree, Range::Whole, &mut add);
             }
             walk.rows.clear();
-        });
+        };
+        self.gated(&gates, &mut |walk| walk.gated_loops(outer, tree, (&gates, Inner::Loops), &mut row));
     }
 
     /// Entries of a stored result: how many each task may have, or coordinates and values.
@@ -287,6 +288,9 @@ impl Walk<'_> {
             let mut writer = self.writer(zero, one);
             return task_of(self, &mut writer, zero);
         }
+        // Lists that every block would spread again.
+        let outside = self.readers.clone();
+        let spread = loops.first().map_or_else(Vec::new, |&first| self.spread_before(first));
         let (lo, hi) = self.ctx.b.task();
         let block = self.ctx.b.open_loop();
         let all = self.ctx.size(&self.n_tasks.clone());
@@ -300,6 +304,10 @@ impl Walk<'_> {
             task_of(walk, &mut writer, task.unwrap_or(zero));
         });
         self.ctx.b.close_loop(LoopKind::Serial, block, lo, hi);
+        self.readers = outside;
+        for (reader, cells) in spread {
+            self.gather(reader, cells);
+        }
     }
 
     /// Where the tasks from `first` to `end` write.

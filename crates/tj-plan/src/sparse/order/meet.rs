@@ -9,7 +9,11 @@ use tj_ir::{Dim, ExprId};
 
 use super::super::space::Tree;
 use super::super::{Access, plain};
-use super::{Counts, Guess, Question, State, follows};
+use super::{Counts, Guess, NEAR, Question, State, follows};
+
+/// What it costs to clear an element of the memory over which a list is spread, in steps: memory that is near, and memory that is
+/// not, of which each part that runs beside others has its own.
+const CLEAR: [f64; 2] = [1.0, 4.0];
 
 /// What an entry costs for which a list that is spread over memory is looked up, in steps, where data are known.
 const LOOK_UP: f64 = 1.25;
@@ -36,8 +40,9 @@ impl Question<'_> {
             };
             if is_last && !state.spread[at] && (0..guesses.len()).any(meets) {
                 state.spread[at] = true;
-                // Written, and taken away again.
-                state.cost += state.visits * 2.0 * entries;
+                // Entries are written, and taken away again.
+                let clear = CLEAR[usize::from(self.size(own) > NEAR)] * self.size(own);
+                state.cost += clear + state.visits * 2.0 * entries;
             }
         }
     }
