@@ -458,12 +458,13 @@ impl<'s> Facts<'s> {
                 Some(index) if axes.iter().all(|(own, _)| *own != index as u8) => {
                     let degrees = &argument.degrees[axis];
                     let part = self.size(index as u8) / size;
+                    let is_whole = part == 1.0;
                     // Of a slice, the coordinates are not those of others that are read along the index.
-                    let is_whole = (part - 1.0).abs() < 1e-9;
-                    count *= if is_whole { 1.0 } else { part.min(1.0) };
+                    let part = part.min(1.0);
+                    count *= part;
                     let degrees = match is_whole {
                         true => degrees.clone(),
-                        false => Degrees::Even(degrees.present() * part.min(1.0)),
+                        false => Degrees::Even(degrees.present() * part),
                     };
                     axes.push((index as u8, degrees));
                 }

@@ -28,11 +28,11 @@ pub struct Left {
 /// If there is no such query, or not one tensor for each argument.
 pub fn rest(plan: &Plan, arguments: &[Tensor], computed: &[(QueryId, Tensor)]) -> Left {
     assert_eq!(plan.inputs.len(), arguments.len(), "one tensor for each argument");
-    let is_computed = |id: QueryId| computed.iter().position(|(own, _)| *own == id);
+    let is_computed = |id: QueryId| computed.iter().any(|(own, _)| *own == id);
     let mut is_needed = plan.produced();
     let is_read = |at: usize| plan.produces.0.contains(&Source::Input(at as u32));
     let mut is_read: Vec<bool> = (0..arguments.len()).map(is_read).collect();
-    for id in plan.query_ids().rev().filter(|&id| is_computed(id).is_none()) {
+    for id in plan.query_ids().rev().filter(|&id| !is_computed(id)) {
         if is_needed[id.index()] {
             for (_, source) in plan.reads(id) {
                 match source {

@@ -90,10 +90,14 @@ impl<'t> Call<'t> {
         }
         let held = bound.input_bytes.saturating_add(bound.output_bytes).saturating_add(bound.arena_bytes);
         let needed = (held - donated_bytes).saturating_add(copied_bytes);
-        budget::check(max_bytes, needed)?;
         let room = with_room(bound.arena_bytes);
-        let is_allowed = budget::check(max_bytes, needed.saturating_add(room - bound.arena_bytes)).is_ok();
-        let arena_room = if is_allowed { room } else { bound.arena_bytes };
+        let arena_room = match budget::check(max_bytes, needed.saturating_add(room - bound.arena_bytes)) {
+            Ok(()) => room,
+            Err(_) => {
+                budget::check(max_bytes, needed)?;
+                bound.arena_bytes
+            }
+        };
         let mut copies = Vec::new();
         for i in strided {
             copies.push((i, inputs[i].to_contiguous()?));

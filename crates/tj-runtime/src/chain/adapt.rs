@@ -136,19 +136,19 @@ impl Rest {
         let all: SmallVec<[&Tensor; 8]> = arguments.iter().chain(results.clone()).collect();
         let mut words = statistics_words(&all, decider.scheduler);
         words.extend(results.map(super::storage_word));
-        {
-            let mut decided = self.decided();
-            let is_same = |known: &DecidedAgain| known.after == query && known.words == words;
-            if let Some(at) = decided.iter().position(is_same) {
-                decided[at..].rotate_left(1);
-                return Ok((decided.last().and_then(|known| known.instead.clone()), false));
-            }
+        let find = |decided: &mut [DecidedAgain]| {
+            let at = decided.iter().position(|known| known.after == query && known.words == words)?;
+            decided[at..].rotate_left(1);
+            decided.last().map(|known| known.instead.clone())
+        };
+        if let Some(instead) = find(&mut self.decided()) {
+            return Ok((instead, false));
         }
         let instead = self.decide(arguments, computed, decider)?.map(Arc::new);
         let mut decided = self.decided();
         // Another thread may have decided meanwhile.
-        if let Some(known) = decided.iter().find(|known| known.after == query && known.words == words) {
-            return Ok((known.instead.clone(), false));
+        if let Some(instead) = find(&mut decided) {
+            return Ok((instead, false));
         }
         let mut others = decided.iter().enumerate().filter(|(_, known)| known.after == query);
         let (oldest, count) = (others.next().map(|(at, _)| at), others.count());

@@ -99,6 +99,7 @@ pub(crate) fn run(
         let binder = Binder::new(&chain.symbols, &[], &[]);
         binder.check(&chain.guards, &sizes.iter().copied().collect(), &[])?;
     }
+    let nothing = Tensor::scalar(false);
     let mut known: FxHashMap<Source, Tensor> = FxHashMap::default();
     let mut number = 0;
     for step in &chain.steps {
@@ -114,7 +115,7 @@ pub(crate) fn run(
         // What is not needed any more belongs to this step alone.
         for source in &step.last_of {
             match source {
-                Source::Input(i) => inputs[*i as usize] = Tensor::scalar(false),
+                Source::Input(i) => inputs[*i as usize] = nothing.clone(),
                 Source::Def(_) => drop(known.remove(source)),
             }
         }

@@ -68,16 +68,16 @@ impl Walk<'_> {
         &self,
         id: ExprId,
         value: Scalar,
-        asked: &mut FxHashSet<(ExprId, u128)>,
+        asked: &mut FxHashSet<(ExprId, Scalar)>,
         gates: &mut Vec<Gate>,
     ) {
-        if !asked.insert((id, value.bits())) {
+        if !asked.insert((id, value)) {
             return;
         }
         let arena = &self.nest.plan.arena;
         let dtype = arena.dtype(id);
         let is_zero = !dtype.is_float() && !dtype.is_complex() && value == Scalar::zero(dtype);
-        let is_value = |id: ExprId| matches!(self.node(id), Expr::Const(own) if own.dtype() == value.dtype() && own.bits() == value.bits());
+        let is_value = |id: ExprId| matches!(self.node(id), Expr::Const(own) if *own == value);
         match self.node(id) {
             Expr::Read { .. } if is_zero => gates.push(Gate::Zero(id)),
             Expr::Map { op: Op::Mul | Op::LogicalAnd, args } if is_zero => {
@@ -131,12 +131,7 @@ impl Walk<'_> {
         };
         let outside = self.open_gates.len();
         self.open_gates.extend(asked);
-        // What is evaluated inside is not there outside.
-        let (known, readers) = (self.known.clone(), self.readers.clone());
-        self.ctx.b.open_condition();
-        body(self);
-        let block = self.ctx.b.close_block();
-        (self.known, self.readers) = (known, readers);
+        let block = self.conditional(body);
         self.open_gates.truncate(outside);
         self.ctx.b.push_if(skip, Vec::new(), block);
     }

@@ -9,7 +9,7 @@ use tj_ir::{Expr, ExprId, Op};
 use tj_tensor::Scalar;
 
 use super::Walk;
-use crate::ir::Value;
+use crate::ir::{Block, Value};
 
 /// An argument that is needed in one case only.
 pub(super) struct Late {
@@ -115,17 +115,23 @@ impl Walk<'_> {
             return otherwise;
         }
         let result = self.ctx.b.declare(otherwise);
-        // What is evaluated inside is not there outside.
-        let (known, readers) = (self.known.clone(), self.readers.clone());
-        self.ctx.b.open_condition();
-        let value = self.value(late.argument);
-        self.ctx.b.set(result, value);
-        let block = self.ctx.b.close_block();
-        (self.known, self.readers) = (known, readers);
+        let block = self.conditional(&mut |walk| {
+            let value = walk.value(late.argument);
+            walk.ctx.b.set(result, value);
+        });
         match late.when {
             true => self.ctx.b.push_if(condition, block, Vec::new()),
             false => self.ctx.b.push_if(condition, Vec::new(), block),
         }
         self.ctx.b.get(result)
+    }
+
+    /// A block for a condition: what is evaluated inside is not there outside.
+    pub fn conditional(&mut self, body: &mut dyn FnMut(&mut Self)) -> Block {
+        let (known, readers) = (self.known.clone(), self.readers.clone());
+        self.ctx.b.open_condition();
+        body(self);
+        (self.known, self.readers) = (known, readers);
+        self.ctx.b.close_block()
     }
 }

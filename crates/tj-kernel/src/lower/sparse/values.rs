@@ -9,7 +9,7 @@ use tj_plan::sparse::plain;
 use tj_plan::sparse::space::{Tree, is_neutral, visited};
 use tj_tensor::{DType, Scalar};
 
-use super::gates::Inner;
+use super::gates::{Gate, Inner};
 use super::walk::Range;
 use super::{Walk, stored};
 use crate::build::Builder;
@@ -203,9 +203,8 @@ impl Walk<'_> {
             None => {
                 let left_out = self.left_out(&own);
                 let sum = self.start(own.op, own.dtype, left_out.is_some());
-                let gates = if left_out.is_none() { self.gates(own.op, own.inner) } else { Vec::new() };
+                let (gates, inner) = self.gates_of(&[&own]);
                 let last = last_word(own.op, own.dtype).filter(|_| own.indices.len() == 1);
-                let inner = if self.has_open_reduction(own.inner) { Inner::Loops } else { Inner::Arithmetic };
                 self.gated(&gates, &mut |walk| {
                     walk.stop = last.map(|word| (sum.total, word));
                     walk.gated_loops(&own.indices, &own.tree, (&gates, inner), &mut |walk| {
@@ -231,6 +230,18 @@ impl Walk<'_> {
             (_, None) => (tree != Tree::All).then_some(LeftOut::Absent),
         };
         Reduction { op, dtype: arena.dtype(id), indices, inner, tree, left_out }
+    }
+
+    /// Where some reductions in the same loops combine nothing that counts, and what is inside of these loops.
+    fn gates_of(&self, reductions: &[&Reduction]) -> (Vec<Gate>, Inner) {
+        let mut each = reductions.iter().map(|own| match own.left_out {
+            None => self.gates(own.op, own.inner),
+            Some(_) => Vec::new(),
+        });
+        let mut gates = each.next().unwrap_or_default();
+        each.for_each(|others| gates.retain(|gate| others.contains(gate)));
+        let has_loops = reductions.iter().any(|own| self.has_open_reduction(own.inner));
+        (gates, if has_loops { Inner::Loops } else { Inner::Arithmetic })
     }
 
     /// What a reduction combines where it is not visited.
@@ -293,15 +304,8 @@ impl Walk<'_> {
         let sums: Vec<Sum> = all.iter().map(start).collect();
         let (indices, tree) = (all[0].1.indices.clone(), all[0].1.tree.clone());
         let inners: Vec<ExprId> = all.iter().map(|(_, own)| own.inner).collect();
-        let mut gates = self.gates(all[0].1.op, inners[0]);
-        for (_, own) in &all {
-            let others = if own.left_out.is_none() { self.gates(own.op, own.inner) } else { Vec::new() };
-            gates.retain(|gate| others.contains(gate));
-        }
-        let inner = match inners.iter().any(|&inner| self.has_open_reduction(inner)) {
-            true => Inner::Loops,
-            false => Inner::Arithmetic,
-        };
+        let reductions: Vec<&Reduction> = all.iter().map(|(_, own)| own).collect();
+        let (gates, inner) = self.gates_of(&reductions);
         self.gated(&gates, &mut |walk| {
             walk.gated_loops(&indices, &tree, (&gates, inner), &mut |walk| {
                 let values = walk.values(&inners);
